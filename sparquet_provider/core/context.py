@@ -1,0 +1,68 @@
+"""What a step, a format or a rule may use while it runs: one object, passed in."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .errors import Problem, SparquetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .document import Source, Step
+    from .engine import Engine
+
+log = logging.getLogger("sparquet")
+
+
+class Stopped(Exception):
+    """A stop_if_empty step found nothing to do; not a fault."""
+
+
+@dataclass
+class Run:
+    """One run of one document.
+
+    ``at`` is the place of the part that is running, so that faults and warnings carry it. ``variables`` are the
+    collected runtime values. ``literals`` are the columns that the run adds to its input. ``deferred`` holds
+    questions that can be answered only after an action: each is called once at the end and may warn.
+    """
+
+    spark: SparkSession
+    engine: Engine
+    ingestion_ts: dt.datetime
+    read_source: Callable[[Source, Run], DataFrame]
+    run_chain: Callable[[DataFrame, tuple[Step, ...], Run], DataFrame]
+    literals: Mapping[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    warnings: list[Problem] = field(default_factory=list)
+    deferred: list[Callable[[], None]] = field(default_factory=list)
+    following: tuple[Step, ...] = ()
+    at: str = ""
+
+    def placed(self, at: str) -> Run:
+        """The same run, standing at another place of the document."""
+        return replace(self, at=at)
+
+    def warn(self, code: str, at: str = "", **facts: Any) -> None:
+        """Record a warning at this place (``at`` is relative to it)."""
+        problem = Problem(code, self.at + at, facts, "warning")
+        if problem not in self.warnings:
+            self.warnings.append(problem)
+            log.warning("%s", problem)
+
+    def fault(self, code: str, at: str = "", *, cause: BaseException | None = None, **facts: Any) -> SparquetError:
+        """An error at this place, to be raised by the caller."""
+        return SparquetError(code, self.at + at, cause=cause, **facts)
+
+    def read(self, source: Source, at: str) -> DataFrame:
+        """Read another source (the right side of a join)."""
+        return self.read_source(source, self.placed(self.at + at))
+
+    def chain(self, df: DataFrame, steps: tuple[Step, ...], at: str) -> DataFrame:
+        """Apply a nested list of steps."""
+        return self.run_chain(df, steps, self.placed(self.at + at))

@@ -1,0 +1,185 @@
+"""The one place that knows what classic Spark and Spark Connect have and lack.
+
+Classic Spark keeps every node's metrics of an execution in its SQL status store, also without the UI, so counts cost
+no second run. A Connect session has no access to it; there an observation on top of the plan counts the rows written.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Longest wait, in seconds, for an observation or for the listener bus.
+WAIT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of an executed plan: its name, description and metrics as numbers."""
+
+    name: str
+    description: str
+    metrics: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One SQL execution with its nodes."""
+
+    id: int
+    nodes: tuple[Node, ...] = field(repr=False)
+
+    def scans(self) -> Iterator[Node]:
+        """The nodes that read from a source."""
+        return (n for n in self.nodes if n.name.startswith(("Scan", "BatchScan", "LocalTableScan")))
+
+
+class Watch:
+    """Counts what one action does to ``df``. Write ``watch.df``, then ask."""
+
+    def __init__(self, engine: Engine, df: DataFrame) -> None:
+        self._engine = engine
+        self._before = engine.last_execution()
+        self._observation: Any = None
+        self.df = df
+        if engine.connect:
+            from pyspark.sql import Observation
+            from pyspark.sql import functions as F
+
+            self._observation = Observation()
+            self.df = df.observe(self._observation, F.count(F.lit(1)).alias("rows"))
+
+    def rows_written(self) -> int | None:
+        """Rows that the write put down; None when the engine cannot tell."""
+        if self._observation is not None:
+            values = observed(self._observation)
+            return None if values is None else int(values["rows"])
+        return self.metric("number of output rows", "number of written files")
+
+    def metric(self, wanted: str, beside: str) -> int | None:
+        """A metric of the newest node that also has the metric ``beside``; None when there is none."""
+        for execution in reversed(self.executions()):
+            for node in execution.nodes:
+                if beside in node.metrics and wanted in node.metrics:
+                    return node.metrics[wanted]
+        return None
+
+    def executions(self) -> list[Execution]:
+        """The executions since the watch began."""
+        return self._engine.executions_after(self._before)
+
+
+def observed(observation: Any, seconds: float = WAIT_SECONDS) -> dict[str, Any] | None:
+    """The values of an observation; None after a bounded wait, since the optimizer may have removed it."""
+    box: list[dict[str, Any]] = []
+    thread = threading.Thread(target=lambda: box.append(observation.get), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return box[0] if box else None
+
+
+class Engine:
+    """What a session can do beyond the DataFrame interface."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.connect = type(spark).__module__.startswith("pyspark.sql.connect")
+
+    @property
+    def name(self) -> str:
+        """``spark`` or ``spark-connect``."""
+        return "spark-connect" if self.connect else "spark"
+
+    # --- executed plans --------------------------------------------------------------------------------------
+    def last_execution(self) -> int:
+        """The number of the newest SQL execution of the session; -1 when there is none or it is not known."""
+        if self.connect:
+            return -1
+        executions = self._store().executionsList()
+        size = executions.size()
+        return int(executions.apply(size - 1).executionId()) if size else -1
+
+    def executions_after(self, execution_id: int) -> list[Execution]:
+        """All executions newer than that one, with their metrics, oldest first."""
+        if self.connect:
+            return []
+        self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(WAIT_SECONDS * 1000))
+        store = self._store()
+        executions = store.executionsList()
+        found = []
+        for i in range(executions.size() - 1, -1, -1):
+            number = int(executions.apply(i).executionId())
+            if number <= execution_id:
+                break
+            found.append(Execution(number, tuple(self._nodes(store, number))))
+        return found[::-1]
+
+    def _store(self) -> Any:
+        return self.spark._jsparkSession.sharedState().statusStore()
+
+    @staticmethod
+    def _nodes(store: Any, execution_id: int) -> Iterator[Node]:
+        values = store.executionMetrics(execution_id)
+        nodes = store.planGraph(execution_id).allNodes()
+        for i in range(nodes.size()):
+            node = nodes.apply(i)
+            metrics = node.metrics()
+            numbers: dict[str, int] = {}
+            for j in range(metrics.size()):
+                metric = metrics.apply(j)
+                value = values.get(metric.accumulatorId())
+                if value.isDefined() and (number := _number(value.get())) is not None:
+                    numbers[metric.name()] = number
+            yield Node(node.name(), node.desc(), numbers)
+
+    # --- plans -----------------------------------------------------------------------------------------------
+    def physical_plan(self, df: DataFrame, *, extended: bool = False) -> str:
+        """The plan as text; planning only, no job."""
+        if self.connect:
+            return str(df._explain_string(extended=extended))  # type: ignore[operator]
+        execution = df._jdf.queryExecution()
+        return str(execution.toString() if extended else execution.executedPlan().toString())
+
+    def input_roots(self, df: DataFrame) -> set[str]:
+        """The directories and files that a frame reads, as URIs; planning only."""
+        if self.connect:
+            return set(df.inputFiles())
+        roots: set[str] = set()
+        leaves = df._jdf.queryExecution().analyzed().collectLeaves()
+        for i in range(leaves.size()):
+            leaf = leaves.apply(i)
+            if leaf.getClass().getSimpleName() != "LogicalRelation":
+                continue
+            relation = leaf.relation()
+            if relation.getClass().getSimpleName() == "HadoopFsRelation":
+                paths = relation.location().rootPaths()
+                roots |= {str(paths.apply(j).toString()) for j in range(paths.size())}
+        return roots
+
+    def check_analysis(self, df: DataFrame) -> DataFrame:
+        """The same frame; on Connect, where analysis is late, it takes place now so that faults have a place."""
+        if self.connect:
+            _ = df.schema
+        return df
+
+    # --- materialising ---------------------------------------------------------------------------------------
+    def has_local_checkpoint(self) -> bool:
+        """False for engines that answer the Connect protocol without it."""
+        return True
+
+
+def _number(text: str) -> int | None:
+    """A metric's text as a number: ``1,234`` or ``total (min, med, max …)\\n12.0 KiB (…)``."""
+    last = text.strip().splitlines()[-1]
+    match = re.match(r"([\d,]+(?:\.\d+)?)\s*([KMGTP]i?B|B)?", last)
+    if not match:
+        return None
+    value = float(match.group(1).replace(",", ""))
+    unit = match.group(2)
+    return int(value * 1024 ** ("BKMGTP".index(unit[0]) if unit else 0))

@@ -1,0 +1,1 @@
+"""Formats: one a file, reader and writer together."""

@@ -1,0 +1,1 @@
+"""Data quality: rules name metrics, one pass measures them, judging is pure."""

@@ -1,0 +1,112 @@
+"""Name → class for steps, rules, readers and writers; built-in and custom ones meet here.
+
+Readers and writers registered from Python are shared by the process, transformations and validators belong to one
+registry. The classes of :mod:`extension` (``BaseTransformation`` …) are adapted to the interfaces that the built-ins
+have, so nothing else knows the difference.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any, Literal
+
+from . import formats, steps
+from .custom import adapt_check, adapt_reader, adapt_transformation, adapt_writer
+from .document import Rule, Step
+from .errors import Problem
+from .formats.base import Format
+from .quality import checks
+
+Kind = Literal["transformation", "validator", "reader", "writer"]
+
+
+@cache
+def built_in_steps() -> dict[str, type[Step]]:
+    """The transformations that come with the package, by type; one module each under ``steps/``."""
+    return {c.type: c for c in _classes(steps, Step) if c.type}
+
+
+@cache
+def built_in_rules() -> dict[str, type[Rule]]:
+    """The rules that come with the package, by type; one module each under ``quality/checks/``."""
+    return {c.type: c for c in _classes(checks, Rule) if c.type}
+
+
+@cache
+def built_in_formats() -> dict[str, Format]:
+    """The formats that come with the package, by name; one module each under ``formats/``."""
+    return {f.name: f for f in (c() for c in _classes(formats, Format) if c.name)}
+
+
+def _classes(package: Any, base: type) -> list[Any]:
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        found += [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, base) and c.__module__ == module.__name__]
+    return found
+
+
+#: Custom readers and writers of this process.
+_READERS: dict[str, Any] = {}
+_WRITERS: dict[str, Any] = {}
+
+
+class Registry:
+    """The types that one ``Sparquet`` or one lint run knows."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, type[Step]] = dict(built_in_steps())
+        self._rules: dict[str, type[Rule]] = dict(built_in_rules())
+        self.problems: list[Problem] = []
+
+    def lookup(self, kind: str, name: str) -> Any:
+        """The class (steps, rules) or format object of that name; None when there is none.
+
+        The name ``*`` stands for a type that only the driver knows: it accepts every key.
+        """
+        if name == "*":
+            return adapt_transformation("*", None) if kind == "transformation" else adapt_check("*", None)
+        return self._table(kind).get(name.lower() if kind in ("reader", "writer", "validator") else name)
+
+    def names(self, kind: str) -> list[str]:
+        """All names of that kind, built-in ones first."""
+        return list(self._table(kind))
+
+    def register(self, kind: Kind, name: str, cls: type) -> None:
+        """Add a custom type; replacing a built-in one is recorded as a warning in ``problems``."""
+        built_in: dict[str, Any] = {
+            "transformation": built_in_steps(), "validator": built_in_rules(),
+            "reader": {n: f for n, f in built_in_formats().items() if f.readable},
+            "writer": {n: f for n, f in built_in_formats().items() if f.writable},
+        }[kind]
+        if name in built_in:
+            self.problems.append(Problem("BUILT_IN_REPLACED", "", {"kind": kind, "found": name}, "warning"))
+        if kind == "transformation":
+            self._steps[name] = adapt_transformation(name, cls)
+        elif kind == "validator":
+            self._rules[name] = adapt_check(name, cls)
+        elif kind == "reader":
+            _READERS[name.lower()] = adapt_reader(name.lower(), cls)
+        else:
+            _WRITERS[name.lower()] = adapt_writer(name.lower(), cls)
+
+    def capabilities(self) -> dict[str, list[str]]:
+        """What this process can do, custom types included."""
+        return {f"{kind}s": self.names(kind) for kind in ("transformation", "reader", "writer", "validator")}
+
+    def _table(self, kind: str) -> dict[str, Any]:
+        if kind == "transformation":
+            return dict(self._steps)
+        if kind == "validator":
+            return dict(self._rules)
+        if kind == "reader":
+            return {n: f for n, f in built_in_formats().items() if f.readable} | _READERS
+        return {n: f for n, f in built_in_formats().items() if f.writable} | _WRITERS
+
+
+def reset_shared() -> None:
+    """Forget the process-wide custom readers and writers (for tests)."""
+    _READERS.clear()
+    _WRITERS.clear()

@@ -1,0 +1,470 @@
+"""The language as classes: a frozen dataclass with ``Annotated`` fields gives the parser, the linter's form checks,
+the JSON Schema, and the reference pages.
+
+``Spec.parse`` turns a JSON value into an instance and reports every defect with its JSON Pointer; it never stops at
+the first. Text that came from a parameter is still marked (see :mod:`text`), so that a field which holds SQL can
+escape it for the quotes it stands in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar, Union, cast, dataclass_transform, get_args, get_origin, get_type_hints
+
+from .errors import Problem, Severity, is_near_miss, nearest, pointer
+from .text import from_parameter, plain, render_text, sql_text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a key means: the text for users, an example, and how its value is to be read.
+
+    Args:
+        doc: one sentence for the reference page, the form and the completion of editors.
+        example: a value that would be right.
+        sql: the text (or each text inside) is Spark SQL: parameters and variables are quoted for their place.
+        choices: the accepted texts, compared without case.
+        aliases: other spellings of the key that are accepted.
+        minimum: the smallest number allowed.
+        nonempty: an empty text, list or map is an error.
+        free: the keys inside belong to the user (options, configs) and are never checked.
+        runtime: ``{{variable}}`` is replaced in it while running.
+    """
+
+    doc: str
+    example: Any = None
+    sql: bool = False
+    choices: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    minimum: int | None = None
+    nonempty: bool = False
+    free: bool = False
+    runtime: bool = True
+
+
+class Types(Protocol):
+    """Where the names of steps, rules and formats are looked up (the registry implements it)."""
+
+    def lookup(self, kind: str, name: str) -> Any:
+        """The class of that name, or None."""
+
+    def names(self, kind: str) -> list[str]:
+        """All names of that kind."""
+
+
+class Parse:
+    """One pass over a document: the registry in, the problems out."""
+
+    def __init__(self, types: Types, *, strict: bool = True, unknown_types: bool = False) -> None:
+        self.types = types
+        self.strict = strict
+        self.unknown_types = unknown_types
+        self.problems: list[Problem] = []
+
+    def error(self, code: str, at: str, **facts: Any) -> None:
+        """Record a defect that makes the document wrong."""
+        self.problems.append(Problem(code, at, facts))
+
+    def report(self, code: str, at: str, severity: Severity, **facts: Any) -> None:
+        """Record a defect of the given weight."""
+        self.problems.append(Problem(code, at, facts, severity))
+
+
+class _Wrong:
+    """The value could not be read; the defect is recorded."""
+
+
+WRONG = _Wrong()
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
+def spec(cls: type[T]) -> type[T]:
+    """Make a class a part of the language: a frozen dataclass whose fields are given by name."""
+    return dataclass(frozen=True, kw_only=True)(cls)
+
+
+@spec
+class Spec:
+    """Base of every part of the language."""
+
+    #: Keys that every object of this family may carry beside its own fields (the type of a step, say).
+    EXTRA_KEYS: ClassVar[tuple[str, ...]] = ()
+    #: Rendered on its own when its turn comes (a step); such a part is left alone when its parent is rendered.
+    RENDERED_WHEN_RUN: ClassVar[bool] = False
+
+    @classmethod
+    def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:
+        """Read a JSON object; None when it has defects (they are in ``parse.problems``)."""
+        if not isinstance(raw, Mapping):
+            parse.error("WRONG_TYPE", at, found=shown(raw), expected="an object")
+            return None
+        members = members_of(cls)
+        spelled = {alias: name for name, m in members.items() for alias in (m.key, *m.field.aliases)}
+        values: dict[str, Any] = {}
+        wrong = False
+        for raw_key, value in raw.items():
+            key = plain(str(raw_key))
+            name = spelled.get(key)
+            if name is None:
+                if key not in cls.EXTRA_KEYS:
+                    _unknown_key(key, [*spelled, *cls.EXTRA_KEYS], at, parse)
+                continue
+            if name in values and members[name].key != key:
+                continue
+            result = _read(members[name].hint, members[name].field, value, at + pointer(key), parse)
+            if result is WRONG:
+                wrong = True
+                values[name] = WRONG
+            else:
+                values[name] = result
+        for name, member in members.items():
+            if member.required and name not in values:
+                known = [k for k in (plain(str(k)) for k in raw) if k not in spelled and k not in cls.EXTRA_KEYS]
+                example = f", for example {{{member.key!r}: {member.field.example!r}}}" if member.field.example is not None else ""
+                parse.error("MISSING_KEY", at, expected=member.key, nearest=nearest(member.key, known), hint=example)
+                wrong = True
+        if wrong:
+            return None
+        spec = cls(**values)
+        found = list(spec.check(at))
+        parse.problems.extend(found)
+        return None if any(p.severity == "error" for p in found) else spec
+
+    def check(self, at: str) -> Iterator[Problem]:
+        """Defects that show only when several keys are seen together."""
+        yield from ()
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first line of the docstring: what it does, for users."""
+        return (cls.__doc__ or "").strip().split("\n", 1)[0]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field of a spec: the key in the document, its type, its metadata."""
+
+    key: str
+    hint: Any
+    field: Field
+    required: bool
+    default: Any
+
+
+@cache
+def members_of(cls: type[Spec]) -> dict[str, Member]:
+    """The fields of a spec that stand in documents, by attribute name (a trailing ``_`` is dropped from the key)."""
+    hints = get_type_hints(cls, include_extras=True)
+    found: dict[str, Member] = {}
+    for f in fields(cls):
+        hint = hints[f.name]
+        if get_origin(hint) is not Annotated:
+            continue
+        meta = next((m for m in get_args(hint)[1:] if isinstance(m, Field)), None)
+        if meta is None:
+            continue
+        required = f.default is MISSING and f.default_factory is MISSING
+        default = None if required else (f.default if f.default is not MISSING else cast(Any, f.default_factory)())
+        found[f.name] = Member(f.name.rstrip("_"), get_args(hint)[0], meta, required, default)
+    return found
+
+
+def shown(value: Any) -> str:
+    """A value as an error names it: short, and by its JSON type when it is large."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list" if value else "an empty list"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = plain(value) if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= 60 else text[:57] + "…") if isinstance(value, str) else text
+
+
+def _unknown_key(key: str, known: list[str], at: str, parse: Parse) -> None:
+    near = is_near_miss(key, known)
+    facts = {"found": key, "nearest": nearest(key, known), "expected": sorted(set(known))}
+    if near and parse.strict:
+        parse.error("MISSPELT_KEY", at + pointer(key), **facts)
+    else:
+        parse.report("UNKNOWN_KEY", at + pointer(key), "warning", **facts)
+
+
+def _read(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
+    """One value by its annotation; WRONG when it has a defect."""
+    before = len(parse.problems)
+    value = _convert(hint, meta, raw, at, parse)
+    if value is WRONG:
+        if not any(p.severity == "error" for p in parse.problems[before:]):
+            parse.error("WRONG_TYPE", at, found=shown(raw), expected=describe(hint), hint="")
+        return WRONG
+    if meta.nonempty and (value is None or (isinstance(value, str | tuple | Mapping) and not (value.strip() if isinstance(value, str) else value))):
+        parse.error("EMPTY_VALUE", at, expected=describe(hint), hint=f", for example {meta.example!r}" if meta.example is not None else "")
+        return WRONG
+    if meta.minimum is not None and isinstance(value, int | float) and not isinstance(value, bool) and value < meta.minimum:
+        parse.error("TOO_SMALL", at, found=value, expected=meta.minimum)
+        return WRONG
+    if meta.choices and isinstance(value, str):
+        folded = {c.casefold(): c for c in meta.choices}
+        if value.casefold() not in folded:
+            parse.error("WRONG_CHOICE", at, found=value, expected=list(meta.choices), nearest=nearest(value, meta.choices))
+            return WRONG
+        return folded[value.casefold()]
+    return value
+
+
+def _convert(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return _plain_tree(raw)
+    if hint is type(None):
+        return None if raw is None else WRONG
+    if origin in (Union, types.UnionType):
+        return _convert_union(args, meta, raw, at, parse)
+    if origin is Literal:
+        text = plain(raw) if isinstance(raw, str) else raw
+        return text if any(text == a and type(text) is type(a) for a in args) else WRONG
+    if hint is str:
+        if not isinstance(raw, str):
+            return WRONG
+        return sql_text(raw) if meta.sql else plain(raw)
+    if hint is bool:
+        return _bool(raw)
+    if hint is int:
+        return _number(raw, whole=True)
+    if hint is float:
+        return _number(raw, whole=False)
+    if origin is tuple:
+        if not isinstance(raw, list | tuple):
+            return WRONG
+        items = [_read(args[0], _inner(meta), item, at + pointer(i), parse) for i, item in enumerate(raw)]
+        return WRONG if any(i is WRONG for i in items) else tuple(items)
+    if origin in (dict, Mapping):
+        if not isinstance(raw, Mapping):
+            return WRONG
+        pairs = {plain(str(k)): _read(args[1], _inner(meta), v, at + pointer(plain(str(k))), parse) for k, v in raw.items()}
+        return WRONG if any(v is WRONG for v in pairs.values()) else pairs
+    if isinstance(hint, type) and issubclass(hint, Spec):
+        spec = hint.parse(raw, at, parse)
+        return WRONG if spec is None else spec
+    if hint is Tree:
+        return _tree(raw, meta, at, parse)
+    raise TypeError(f"the language has no values of type {hint!r}")
+
+
+class Tree(dict[str, Any]):
+    """A nested map whose leaves are SQL texts (the fields of a struct)."""
+
+
+def _tree(raw: Any, meta: Field, at: str, parse: Parse) -> Any:
+    if not isinstance(raw, Mapping):
+        return WRONG
+    out, wrong = Tree(), False
+    for raw_key, value in raw.items():
+        key = plain(str(raw_key))
+        if isinstance(value, str):
+            out[key] = sql_text(value)
+        elif isinstance(value, Mapping):
+            inner = _tree(value, meta, at + pointer(key), parse)
+            wrong, out[key] = wrong or inner is WRONG, inner
+        else:
+            parse.error("WRONG_TYPE", at + pointer(key), found=shown(value), expected="an SQL expression or an object", hint="")
+            wrong = True
+    return WRONG if wrong else out
+
+
+def _inner(meta: Field) -> Field:
+    """What of a field's metadata holds for the values inside a list or map."""
+    return replace(meta, nonempty=isinstance(meta.example, list | tuple) and meta.nonempty, choices=meta.choices, minimum=None)
+
+
+def _convert_union(args: tuple[Any, ...], meta: Field, raw: Any, at: str, parse: Parse) -> Any:
+    # The alternative that fits the JSON type is read, so that defects inside it are reported where they are.
+    for arg in args:
+        if _fits(arg, raw):
+            return _convert(arg, meta, raw, at, parse)
+    if from_parameter(raw):
+        for arg in args:
+            value = _convert(arg, meta, raw, at, parse)
+            if value is not WRONG:
+                return value
+    return WRONG
+
+
+def _fits(hint: Any, raw: Any) -> bool:
+    origin = get_origin(hint)
+    if hint is Any:
+        return True
+    if hint is type(None):
+        return raw is None
+    if origin is Literal:
+        return any(raw == a and type(raw) is type(a) for a in get_args(hint))
+    if hint is str:
+        return isinstance(raw, str)
+    if hint is bool:
+        return isinstance(raw, bool)
+    if hint is int:
+        return isinstance(raw, int) and not isinstance(raw, bool)
+    if hint is float:
+        return isinstance(raw, int | float) and not isinstance(raw, bool)
+    if origin is tuple:
+        return isinstance(raw, list | tuple)
+    if hint is Tree or origin in (dict, Mapping) or (isinstance(hint, type) and is_dataclass(hint)):
+        return isinstance(raw, Mapping)
+    return False
+
+
+def _bool(raw: Any) -> Any:
+    if isinstance(raw, bool):
+        return raw
+    # A parameter inside quotes arrives as text ("{flag}"): false and nothing are the empty text there.
+    if from_parameter(raw):
+        text = plain(raw).strip().casefold()
+        if text in ("true", "false", ""):
+            return text == "true"
+    return WRONG
+
+
+def _number(raw: Any, *, whole: bool) -> Any:
+    if from_parameter(raw):
+        try:
+            raw = int(plain(raw).strip()) if whole else float(plain(raw).strip())
+        except ValueError:
+            return WRONG
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return WRONG
+    if whole:
+        return int(raw) if float(raw).is_integer() else WRONG
+    return raw
+
+
+def _plain_tree(raw: Any) -> Any:
+    if isinstance(raw, str):
+        return plain(raw)
+    if isinstance(raw, Mapping):
+        return {plain(str(k)): _plain_tree(v) for k, v in raw.items()}
+    if isinstance(raw, list | tuple):
+        return [_plain_tree(v) for v in raw]
+    return raw
+
+
+def describe(hint: Any) -> str:
+    """A type in words: ``a list of texts``."""
+    origin, args = get_origin(hint), get_args(hint)
+    names = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
+    if hint in names:
+        return names[hint]
+    if origin in (Union, types.UnionType):
+        return " or ".join(describe(a) for a in args if a is not type(None))
+    if origin is Literal:
+        return " or ".join(repr(a) for a in args)
+    if origin is tuple:
+        return "a list of " + {"a text": "texts", "true or false": "true or false"}.get(describe(args[0]), "objects")
+    return "an object"
+
+
+def render(spec: Any, variables: Mapping[str, Any]) -> Any:
+    """The spec with every ``{{variable}}`` replaced, and braces that came from parameters put back.
+
+    Steps inside it are left alone: they are rendered when they run. In SQL fields the value becomes a literal, in
+    others plain text.
+    """
+    changes = {
+        name: _render_value(getattr(spec, name), member.field.sql or isinstance(getattr(spec, name), Tree), variables)
+        for name, member in members_of(type(spec)).items()
+        if member.field.runtime
+    }
+    return replace(spec, **changes)
+
+
+def _render_value(value: Any, sql: bool, variables: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return render_text(value, variables, sql=sql)
+    if isinstance(value, Tree):
+        return Tree({_render_value(k, False, variables): _render_value(v, True, variables) for k, v in value.items()})
+    if isinstance(value, Mapping):
+        return {_render_value(k, False, variables): _render_value(v, sql, variables) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_render_value(v, sql, variables) for v in value)
+    if isinstance(value, list):
+        return [_render_value(v, sql, variables) for v in value]
+    if isinstance(value, Spec) and not value.RENDERED_WHEN_RUN:
+        return render(value, variables)
+    return value
+
+
+def texts(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a spec with its place; texts of nested steps are left to their own turn."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, Mapping):
+        for k, v in value.items():
+            yield from texts(v, at + pointer(str(k)))
+    elif isinstance(value, tuple | list):
+        for i, v in enumerate(value):
+            yield from texts(v, at + pointer(i))
+    elif isinstance(value, Spec) and not value.RENDERED_WHEN_RUN:
+        for name, member in members_of(type(value)).items():
+            if member.field.runtime:
+                yield from texts(getattr(value, name), at + pointer(member.key))
+
+
+def schema_of(hint: Any, meta: Field, defs: dict[str, Any], families: Mapping[type, str]) -> dict[str, Any]:
+    """The JSON Schema of a type; classes go into ``defs``. ``families`` names the shared definitions of step kinds."""
+    origin, args = get_origin(hint), get_args(hint)
+    simple = {str: {"type": "string"}, bool: {"type": "boolean"}, type(None): {"type": "null"}, Any: {}}
+    if hint in simple:
+        out = dict(simple[hint])
+        if hint is str and meta.choices:
+            out = {"anyOf": [{"enum": list(meta.choices)}, {"type": "string", "pattern": _any_case(meta.choices)}]}
+        return out
+    if hint in (int, float):
+        out = {"type": "integer" if hint is int else "number"}
+        return out | ({"minimum": meta.minimum} if meta.minimum is not None else {})
+    if origin in (Union, types.UnionType):
+        options = [schema_of(a, meta, defs, families) for a in args if a is not type(None)]
+        return options[0] if len(options) == 1 else {"anyOf": options}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin is tuple:
+        return {"type": "array", "items": schema_of(args[0], _inner(meta), defs, families)} | ({"minItems": 1} if meta.nonempty else {})
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": schema_of(args[1], _inner(meta), defs, families)}
+    if hint is Tree:
+        return {"type": "object", "additionalProperties": {"type": ["string", "object"]}}
+    if hint in families:
+        return {"$ref": f"#/$defs/{families[hint]}"}
+    name = hint.__name__
+    if name not in defs:
+        defs[name] = {}
+        defs[name] = object_schema(hint, defs, families)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def object_schema(cls: type[Spec], defs: dict[str, Any], families: Mapping[type, str]) -> dict[str, Any]:
+    """The JSON Schema of one class: a property for each field and alias."""
+    properties: dict[str, Any] = {}
+    required = []
+    for member in members_of(cls).values():
+        entry = schema_of(member.hint, member.field, defs, families) | {"description": member.field.doc}
+        if member.field.example is not None:
+            entry["examples"] = [member.field.example]
+        for key in (member.key, *member.field.aliases):
+            properties[key] = entry
+        if member.required and not member.field.aliases:
+            required.append(member.key)
+    out: dict[str, Any] = {"type": "object", "description": cls.summary(), "properties": properties}
+    return out | ({"required": required} if required else {})
+
+
+def _any_case(choices: tuple[str, ...]) -> str:
+    parts = ("".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in choice) for choice in choices)
+    return f"^({'|'.join(parts)})$"

@@ -1,0 +1,1 @@
+"""The transformations: one a file; fields, documentation and behaviour together."""
