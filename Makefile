@@ -1,0 +1,52 @@
+# Everything happens inside this checkout: .venv (or VENV=…), demo/. Only the jars go to ~/.cache/sparquet (SPARQUET_HOME).
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Programs that start others (Airflow starts spark-submit) find them in PATH. Quoted, since the path may hold blanks.
+RUN := PATH="$$PWD/$(BIN):$$PATH"
+INPUTS := pyproject.toml constraints/tested.txt scripts/setup.sh
+
+.PHONY: help demo test quick bench lint docs clean setup setup-dev
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+demo: $(VENV)/.demo-ready ## run the example DAG customer_revenue on a local Spark
+	@$(RUN) python scripts/demo.py
+
+test: $(VENV)/.dev-ready ## run all tests
+	$(RUN) python -m pytest -m ""
+
+quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
+	$(RUN) python -m pytest
+
+bench: $(VENV)/.dev-ready ## measure (ARGS=… are passed on)
+	$(RUN) python -m benchmarks $(ARGS)
+
+lint: $(VENV)/.dev-ready ## ruff, mypy, import contracts
+	$(RUN) ruff check .
+	$(RUN) mypy
+	$(RUN) lint-imports
+
+docs: $(VENV)/.dev-ready ## write the reference and the JSON Schema anew
+	@mkdir -p docs/schema
+	$(RUN) python -m sparquet_provider.cli schema > docs/schema/.pipeline.json
+	mv docs/schema/.pipeline.json docs/schema/pipeline.json
+	$(RUN) python scripts/reference.py
+
+setup: $(VENV)/.demo-ready ## make the virtual environment of the demo
+setup-dev: $(VENV)/.dev-ready ## make the virtual environment with the tools of development
+
+clean: ## remove what the other targets made, but not the cache of jars
+	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/.demo-ready: $(INPUTS)
+	@PYTHON="$(PYTHON)" bash scripts/setup.sh "$(VENV)" spark,delta
+	@touch "$@"
+
+$(VENV)/.dev-ready: $(INPUTS)
+	@PYTHON="$(PYTHON)" bash scripts/setup.sh "$(VENV)" dev
+	@touch "$@" "$(VENV)/.demo-ready"
