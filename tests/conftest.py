@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,9 +53,30 @@ def session_conf(jars: list[str], warehouse: Path) -> dict[str, str]:
     }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engine", choices=("classic", "connect"), default="classic", help="the kind of Spark session that the fixture `spark` gives")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "classic_only(reason): needs what only a classic session has; not run with --engine connect")
+    if config.getoption("--engine") == "connect":
+        # pyspark decides by this variable, once for the process, which kind of column `F.col` makes.
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--engine") == "connect":
+        left = [i for i in items if i.get_closest_marker("classic_only")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [i for i in items if not i.get_closest_marker("classic_only")]
+
+
 @pytest.fixture(scope="session")
-def spark(session_conf: dict[str, str], tmp_path_factory: pytest.TempPathFactory):
-    """The classic Spark session of this test run."""
+def spark(request: pytest.FixtureRequest, session_conf: dict[str, str], tmp_path_factory: pytest.TempPathFactory):
+    """The Spark session of this test run: classic, or with ``--engine connect`` one on a server started here."""
+    if request.config.getoption("--engine") == "connect":
+        yield from _connect_session(session_conf, tmp_path_factory.mktemp("connect"))
+        return
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("sparquet-tests")
@@ -61,3 +86,43 @@ def spark(session_conf: dict[str, str], tmp_path_factory: pytest.TempPathFactory
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+def _connect_session(conf: dict[str, str], folder: Path):
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    port = free_port()
+    settings = {**conf, "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1"}
+    command = [f"{Path(pyspark.__file__).parent}/bin/spark-submit", "--master", "local[2]", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")] + ["spark-internal"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_CONNECT")}
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    try:
+        wait_for_port(port, 120, server)
+        session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+        yield session
+        session.stop()
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def free_port() -> int:
+    """A port on loopback that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_port(port: int, seconds: float, process: subprocess.Popen[bytes]) -> None:
+    """Wait, bounded, until something listens; fail when the process ends first."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"nothing listens on port {port} after {seconds} s")

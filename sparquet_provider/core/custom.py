@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -22,7 +23,7 @@ class CustomStep(Step):
     """A transformation registered by the user."""
 
     implementation: ClassVar[Any] = None
-    params: Annotated[dict[str, Any], Field("Every key of the step but type and skip_if_false.", free=True, sql=True)] = {}
+    params: Annotated[dict[str, Any], Field("Every key of the step but type and skip_if_false.", free=True, sql=True)] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:
@@ -40,7 +41,7 @@ class CustomRule(Rule):
     """A validator or check registered by the user."""
 
     implementation: ClassVar[Any] = None
-    params: Annotated[dict[str, Any], Field("Every key of the rule but type.", free=True, sql=True)] = {}
+    params: Annotated[dict[str, Any], Field("Every key of the rule but type.", free=True, sql=True)] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from .errors import Problem, nearest, pointer
@@ -12,7 +13,9 @@ from .text import plain
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from .columns import Columns
     from .context import Run
+    from .quality.metrics import Metric, Values, Verdict
 
 MODES = ("overwrite", "append", "merge", "ignore", "error")
 
@@ -87,9 +90,12 @@ class Source(Spec):
 
     format: Annotated[str, Field("How the data is stored.", example="delta", runtime=False)]
     path: Annotated[str | tuple[str, ...] | None, Field("A path or URI, a glob, a list of paths, a table name, or a view, depending on the format.", example="sales.orders")] = None
-    options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = {}
+    options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = field(default_factory=dict)
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "format", self.format.lower())
 
     def check(self, at: str) -> Iterator[Problem]:
         if self.path is not None and not (self.path.strip() if isinstance(self.path, str) else self.path):
@@ -110,8 +116,11 @@ class Output(Spec):
     mode: Annotated[str, Field("overwrite replaces all, append adds, merge updates by key, ignore keeps what exists, error refuses when something exists.", example="append", runtime=False)] = "overwrite"
     partition_by: Annotated[tuple[str, ...], Field("Columns that become directories.", example=["dt"])] = ()
     columns: Annotated[tuple[str, ...], Field("Columns (or SQL expressions with aliases) written to this destination; all when absent.", example=["id", "revenue"], sql=True)] = ()
-    options: Annotated[dict[str, Any], Field("Passed to the writer; merge_keys, merge_condition, mergeSchema, replaceWhere and partitionOverwriteMode are read here too.", example={"merge_keys": ["id"]}, free=True)] = {}
+    options: Annotated[dict[str, Any], Field("Passed to the writer; merge_keys, merge_condition, mergeSchema, replaceWhere and partitionOverwriteMode are read here too.", example={"merge_keys": ["id"]}, free=True)] = field(default_factory=dict)
     transformations: Annotated[tuple[Step, ...], Field("Steps for this destination only.", example=[{"type": "distinct"}])] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "format", self.format.lower())
 
     @property
     def merge_keys(self) -> tuple[str, ...]:
@@ -133,6 +142,8 @@ class Rule(Spec):
     EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("type",)
     type: ClassVar[str] = ""
     dimension: ClassVar[str] = "validity"
+    #: True when plain aggregates measure it, so that it can share the pass of a write.
+    shares_pass: ClassVar[bool] = False
     notes: ClassVar[tuple[str, ...]] = ()
 
     name: Annotated[str | None, Field("A name for people.", example="customers have a key")] = None
@@ -157,6 +168,18 @@ class Rule(Spec):
         """The column or columns that are measured, for the report."""
         return None
 
+    def metrics(self, columns: Columns) -> tuple[Metric, ...]:
+        """What must be measured. Raises SparquetError when the columns do not allow it."""
+        raise NotImplementedError
+
+    def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
+        """The judgement, from the measured values alone."""
+        raise NotImplementedError
+
+    def violation(self, columns: Columns) -> str | None:
+        """An SQL predicate that is true for bad rows and never null; None when single rows are not to blame."""
+        return None
+
 
 @spec
 class Validations(Spec):
@@ -174,12 +197,14 @@ class SparkBlock(Spec):
 
     app_name: Annotated[str | None, Field("The application's name.", example="orders")] = None
     master: Annotated[str | None, Field("The master of a local session; elsewhere the connection decides.", example="local[*]")] = None
-    configs: Annotated[dict[str, Any], Field("Any spark.* setting.", example={"spark.sql.shuffle.partitions": "200"}, free=True)] = {}
+    configs: Annotated[dict[str, Any], Field("Any spark.* setting.", example={"spark.sql.shuffle.partitions": "200"}, free=True)] = field(default_factory=dict)
 
 
 @spec
 class Pipeline(Spec):
     """A pipeline: one input, steps in order, quality rules, one or more outputs."""
+
+    EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("$schema",)
 
     name: Annotated[str, Field("Names the pipeline in logs, report and result; a stable slug.", example="orders_curated", nonempty=True, runtime=False)]
     description: Annotated[str | None, Field("What it is for; travels with the document.", runtime=False)] = None
@@ -202,6 +227,25 @@ class Pipeline(Spec):
         if self.outputs:
             return tuple((pointer("outputs", i), o) for i, o in enumerate(self.outputs))
         return (("/output", self.output),) if self.output else ()
+
+
+@spec
+class Check(Spec):
+    """A check of data where it lies: an input and rules, no output."""
+
+    EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("$schema",)
+
+    name: Annotated[str, Field("Names the check in logs, report and result.", example="orders_gate", nonempty=True, runtime=False)]
+    description: Annotated[str | None, Field("What it is for.", runtime=False)] = None
+    spark: Annotated[SparkBlock, Field("Settings of the Spark session.")] = SparkBlock()
+    input: Annotated[Source, Field("What is checked.", example={"format": "delta", "path": "sales.orders"}, aliases=("source",))]
+    transformations: Annotated[tuple[Step, ...], Field("Steps before the rules.")] = ()
+    validations: Annotated[Validations, Field("The rules and what happens when they fail.")]
+
+    @property
+    def destinations(self) -> tuple[tuple[str, Output], ...]:
+        """A check writes nothing but its report."""
+        return ()
 
 
 def walk(steps: tuple[Step, ...], at: str) -> Iterator[tuple[str, Step]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Longest wait, in seconds, for an observation or for the listener bus.
+#: Longest wait, in seconds, for the listener bus.
 WAIT_SECONDS = 10.0
 
 
@@ -58,7 +58,7 @@ class Watch:
     def rows_written(self) -> int | None:
         """Rows that the write put down; None when the engine cannot tell."""
         if self._observation is not None:
-            values = observed(self._observation)
+            values = observed(self._observation, self._engine)
             return None if values is None else int(values["rows"])
         return self.metric("number of output rows", "number of written files")
 
@@ -75,12 +75,16 @@ class Watch:
         return self._engine.executions_after(self._before)
 
 
-def observed(observation: Any, seconds: float = WAIT_SECONDS) -> dict[str, Any] | None:
-    """The values of an observation; None after a bounded wait, since the optimizer may have removed it."""
+def observed(observation: Any, engine: Engine) -> dict[str, Any] | None:
+    """The values of an observation after its action; None when the optimizer removed it (``get`` would hang).
+
+    The wait is bounded: once the listener bus is empty the values are there or will never come.
+    """
+    engine.drain()
     box: list[dict[str, Any]] = []
     thread = threading.Thread(target=lambda: box.append(observation.get), daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(2.0)
     return box[0] if box else None
 
 
@@ -96,6 +100,10 @@ class Engine:
         """``spark`` or ``spark-connect``."""
         return "spark-connect" if self.connect else "spark"
 
+    def watch(self, df: DataFrame) -> Watch:
+        """Count what the next action does to the frame."""
+        return Watch(self, df)
+
     # --- executed plans --------------------------------------------------------------------------------------
     def last_execution(self) -> int:
         """The number of the newest SQL execution of the session; -1 when there is none or it is not known."""
@@ -109,7 +117,7 @@ class Engine:
         """All executions newer than that one, with their metrics, oldest first."""
         if self.connect:
             return []
-        self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(WAIT_SECONDS * 1000))
+        self.drain()
         store = self._store()
         executions = store.executionsList()
         found = []
@@ -119,6 +127,11 @@ class Engine:
                 break
             found.append(Execution(number, tuple(self._nodes(store, number))))
         return found[::-1]
+
+    def drain(self) -> None:
+        """Wait, bounded, until the listeners have seen every event."""
+        if not self.connect:
+            self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(WAIT_SECONDS * 1000))
 
     def _store(self) -> Any:
         return self.spark._jsparkSession.sharedState().statusStore()

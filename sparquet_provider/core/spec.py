@@ -16,7 +16,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar, Union, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
 from .errors import Problem, Severity, is_near_miss, nearest, pointer
-from .text import from_parameter, plain, render_text, sql_text
+from .text import from_parameter, plain, plain_tree, render_text, sql_text
 
 T = TypeVar("T")
 
@@ -35,6 +35,7 @@ class Field:
         nonempty: an empty text, list or map is an error.
         free: the keys inside belong to the user (options, configs) and are never checked.
         runtime: ``{{variable}}`` is replaced in it while running.
+        one_or_more: a single value is read as a list of one.
     """
 
     doc: str
@@ -46,6 +47,7 @@ class Field:
     nonempty: bool = False
     free: bool = False
     runtime: bool = True
+    one_or_more: bool = False
 
 
 class Types(Protocol):
@@ -66,6 +68,8 @@ class Parse:
         self.strict = strict
         self.unknown_types = unknown_types
         self.problems: list[Problem] = []
+        #: Every part that was read without defect, with its place; also when a part around it has one.
+        self.parsed: list[tuple[str, Spec]] = []
 
     def error(self, code: str, at: str, **facts: Any) -> None:
         """Record a defect that makes the document wrong."""
@@ -131,10 +135,13 @@ class Spec:
                 wrong = True
         if wrong:
             return None
-        spec = cls(**values)
-        found = list(spec.check(at))
+        made = cls(**values)
+        found = list(made.check(at))
         parse.problems.extend(found)
-        return None if any(p.severity == "error" for p in found) else spec
+        if any(p.severity == "error" for p in found):
+            return None
+        parse.parsed.append((at, made))
+        return made
 
     def check(self, at: str) -> Iterator[Problem]:
         """Defects that show only when several keys are seen together."""
@@ -224,7 +231,7 @@ def _read(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
 def _convert(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
-        return _plain_tree(raw)
+        return plain_tree(raw)
     if hint is type(None):
         return None if raw is None else WRONG
     if origin in (Union, types.UnionType):
@@ -243,6 +250,8 @@ def _convert(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
     if hint is float:
         return _number(raw, whole=False)
     if origin is tuple:
+        if meta.one_or_more and not isinstance(raw, list | tuple | Mapping):
+            raw = [raw]
         if not isinstance(raw, list | tuple):
             return WRONG
         items = [_read(args[0], _inner(meta), item, at + pointer(i), parse) for i, item in enumerate(raw)]
@@ -346,16 +355,6 @@ def _number(raw: Any, *, whole: bool) -> Any:
     return raw
 
 
-def _plain_tree(raw: Any) -> Any:
-    if isinstance(raw, str):
-        return plain(raw)
-    if isinstance(raw, Mapping):
-        return {plain(str(k)): _plain_tree(v) for k, v in raw.items()}
-    if isinstance(raw, list | tuple):
-        return [_plain_tree(v) for v in raw]
-    return raw
-
-
 def describe(hint: Any) -> str:
     """A type in words: ``a list of texts``."""
     origin, args = get_origin(hint), get_args(hint)
@@ -435,7 +434,9 @@ def schema_of(hint: Any, meta: Field, defs: dict[str, Any], families: Mapping[ty
     if origin is Literal:
         return {"enum": list(args)}
     if origin is tuple:
-        return {"type": "array", "items": schema_of(args[0], _inner(meta), defs, families)} | ({"minItems": 1} if meta.nonempty else {})
+        items = schema_of(args[0], _inner(meta), defs, families)
+        array = {"type": "array", "items": items} | ({"minItems": 1} if meta.nonempty else {})
+        return {"anyOf": [array, items]} if meta.one_or_more else array
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": schema_of(args[1], _inner(meta), defs, families)}
     if hint is Tree:

@@ -415,6 +415,17 @@ def plain(text: str) -> str:
     return text.translate(_DROP_MARKS)
 
 
+def plain_tree(value: Any) -> Any:
+    """A JSON value whose texts are :func:`plain`."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {plain(str(k)): plain_tree(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_tree(v) for v in value]
+    return value
+
+
 def sql_text(text: str) -> str:
     """A text for a field that holds SQL: inserted values are escaped for the quotes around them."""
     if OPEN not in text:

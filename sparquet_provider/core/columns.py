@@ -1,0 +1,108 @@
+"""Column names as people write them: the exact name first, then a path into structs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import SparquetError, nearest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+
+def quoted(name: str) -> str:
+    """A name as SQL reads it whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A resolved column: how SQL addresses it, and its type."""
+
+    name: str
+    sql: str
+    type: DataType
+
+    @property
+    def type_name(self) -> str:
+        """The type as DDL, such as ``decimal(18,2)``."""
+        return self.type.simpleString()
+
+    @property
+    def is_text(self) -> bool:
+        """True for string, char and varchar."""
+        return self.type.typeName() in ("string", "char", "varchar")
+
+    @property
+    def is_floating(self) -> bool:
+        """True for types that can hold NaN."""
+        return self.type.typeName() in ("float", "double")
+
+    @property
+    def is_numeric(self) -> bool:
+        """True for whole, decimal and floating numbers."""
+        return self.is_floating or self.type.typeName() in ("byte", "short", "integer", "long", "decimal", "tinyint", "smallint", "int", "bigint")
+
+
+class Columns:
+    """The columns of a frame, to look names up in."""
+
+    def __init__(self, schema: StructType) -> None:
+        self.schema = schema
+        self.names: list[str] = list(schema.names)
+
+    @classmethod
+    def of(cls, df: DataFrame) -> Columns:
+        """The columns of that frame."""
+        return cls(df.schema)
+
+    def find(self, name: str) -> Reference:
+        """The column of that name.
+
+        The exact name wins, then the name in another case, then a dotted path into structs.
+
+        Raises:
+            SparquetError: COLUMN_NOT_FOUND with the nearest name, COLUMN_AMBIGUOUS when two differ in case only.
+        """
+        index = self._index(name)
+        if index is not None:
+            field = self.schema.fields[index]
+            return Reference(field.name, quoted(field.name), field.dataType)
+        if "." in name and (nested := self._nested(name)) is not None:
+            return nested
+        raise SparquetError("COLUMN_NOT_FOUND", found=name, nearest=nearest(name, self.names), expected=self.names)
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            self.find(name)
+        except SparquetError:
+            return False
+        return True
+
+    def _index(self, name: str) -> int | None:
+        same = [i for i, n in enumerate(self.names) if n.casefold() == name.casefold()]
+        if len(same) > 1:
+            reason = "names differ only in case: " + ", ".join(self.names[i] for i in same)
+            raise SparquetError("COLUMN_AMBIGUOUS", found=name, reason=reason)
+        return same[0] if same else None
+
+    def _nested(self, path: str) -> Reference | None:
+        parts = path.split(".")
+        # The longest prefix that is a column wins: `a.b` beside struct `a{b}`.
+        for cut in range(len(parts) - 1, 0, -1):
+            index = self._index(".".join(parts[:cut]))
+            if index is None:
+                continue
+            field: Any = self.schema.fields[index]
+            sql, kind = quoted(field.name), field.dataType
+            for part in parts[cut:]:
+                inner = {f.name.casefold(): f for f in kind.fields} if kind.typeName() == "struct" else {}
+                if part.casefold() not in inner:
+                    break
+                field = inner[part.casefold()]
+                sql, kind = f"{sql}.{quoted(field.name)}", field.dataType
+            else:
+                return Reference(path, sql, kind)
+        return None

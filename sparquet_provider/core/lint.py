@@ -1,0 +1,173 @@
+"""A document's defects, all of them, before Spark starts: no I/O, no pyspark, milliseconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib import metadata
+from typing import Any, TypeVar
+
+from .document import Check, Output, Pipeline, Rule, Source, Step
+from .errors import Problem, nearest, pointer
+from .formats.base import Format
+from .formats.safety import document_conflicts
+from .registry import Registry
+from .spec import Parse, texts
+from .text import plain, variables_in
+
+D = TypeVar("D", Pipeline, Check)
+
+#: Order in which the parts of a document run, whatever the order of its keys.
+_RUN_ORDER = ("input", "source", "transformations", "validations", "output", "outputs")
+
+
+def lint(tree: Any, registry: Registry | None = None, *, strict: bool = True, unknown_types: bool = False, files: Mapping[str, str] | None = None) -> tuple[Pipeline | None, list[Problem]]:
+    """Read a pipeline document and report every defect.
+
+    Args:
+        tree: the document as :func:`text.load` gives it.
+        registry: the types that are known (the built-in ones by default).
+        strict: misspelt keys and variables without a value are errors, not warnings.
+        unknown_types: types that are not registered are left to the driver, where extensions register theirs.
+        files: places of included fragments and their files, for the messages.
+
+    Returns:
+        the pipeline, None when it has errors; and the problems (severity error or warning).
+    """
+    return _lint(Pipeline, tree, registry, strict, unknown_types, files)
+
+
+def lint_check(tree: Any, registry: Registry | None = None, *, strict: bool = True, unknown_types: bool = False, files: Mapping[str, str] | None = None) -> tuple[Check | None, list[Problem]]:
+    """Read a check document (input and rules) and report every defect; see :func:`lint`."""
+    return _lint(Check, tree, registry, strict, unknown_types, files)
+
+
+def _lint(cls: type[D], tree: Any, registry: Registry | None, strict: bool, unknown_types: bool, files: Mapping[str, str] | None) -> tuple[D | None, list[Problem]]:
+    types = registry or Registry()
+    parse = Parse(types, strict=strict, unknown_types=unknown_types)
+    document = cls.parse(tree, "", parse)
+    problems = parse.problems
+    for at, part in parse.parsed:
+        if isinstance(part, Source):
+            problems += _check_source(part, at, types, unknown_types)
+        elif isinstance(part, Output):
+            problems += _check_output(part, at, types, unknown_types)
+    problems += _check_variables(parse, tree, strict)
+    if isinstance(tree, Mapping):
+        problems += _check_packages(tree)
+    if isinstance(document, Pipeline):
+        problems += document_conflicts(document)
+    problems = [_in_file(p, files or {}) for p in problems]
+    problems.sort(key=lambda p: p.severity)
+    failed = any(p.severity == "error" for p in problems)
+    return (None if failed else document), problems
+
+
+def _check_source(source: Source, at: str, types: Registry, unknown: bool) -> Iterator[Problem]:
+    found: Format | None = types.lookup("reader", source.format)
+    if found is not None:
+        yield from found.check_source(source, at)
+    elif types.lookup("writer", source.format) is not None:
+        yield Problem("FORMAT_NOT_READABLE", at + "/format", {"found": source.format, "expected": types.names("reader")})
+    elif not unknown:
+        yield _unknown_format("reader", source.format, at, types)
+
+
+def _check_output(output: Output, at: str, types: Registry, unknown: bool) -> Iterator[Problem]:
+    found: Format | None = types.lookup("writer", output.format)
+    if found is None:
+        if types.lookup("reader", output.format) is not None:
+            yield Problem("FORMAT_NOT_WRITABLE", at + "/format", {"found": output.format, "expected": types.names("writer")})
+        elif not unknown:
+            yield _unknown_format("writer", output.format, at, types)
+        return
+    if found.modes is not None and output.canonical_mode not in found.modes:
+        facts = {"format": output.format, "found": output.mode, "expected": list(found.modes), "nearest": nearest(output.mode, found.modes)}
+        yield Problem("MODE_NOT_SUPPORTED", at + "/mode", facts)
+    yield from found.check_output(output, at)
+
+
+def _unknown_format(kind: str, name: str, at: str, types: Registry) -> Problem:
+    known = types.names(kind)
+    return Problem("UNKNOWN_TYPE", at + "/format", {"kind": kind, "found": name, "nearest": nearest(name, known), "expected": known})
+
+
+# --- {{variables}} -------------------------------------------------------------------------------------------------
+def _check_variables(parse: Parse, tree: Any, strict: bool) -> Iterator[Problem]:
+    order: dict[str, int] = {}
+    collected: dict[str, int] = {}
+    for number, (at, raw) in enumerate(_in_run_order(tree)):
+        order[at] = number
+        name = raw.get("as")
+        if raw.get("type") == "collect" and isinstance(name, str):
+            collected.setdefault(plain(name), number)
+    seen: set[tuple[str, str]] = set()
+    for at, part in parse.parsed:
+        if not isinstance(part, Step | Source | Output | Rule):
+            continue
+        for place, text in texts(part):
+            for name in variables_in(text):
+                earlier = collected.get(name, 10**9) < order.get(at, 10**9)
+                if not earlier and (at + place, name) not in seen:
+                    seen.add((at + place, name))
+                    facts = {"found": "{{" + name + "}}", "nearest": nearest(name, collected)}
+                    yield Problem("VARIABLE_NOT_COLLECTED", at + place, facts, "error" if strict else "warning")
+
+
+def _in_run_order(raw: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(raw, Mapping):
+        yield at, raw
+        keys = [plain(str(k)) for k in raw]
+        if not at:
+            keys.sort(key=lambda k: _RUN_ORDER.index(k) if k in _RUN_ORDER else -1)
+        by_plain = {plain(str(k)): v for k, v in raw.items()}
+        for key in keys:
+            yield from _in_run_order(by_plain[key], at + pointer(key))
+    elif isinstance(raw, list):
+        for i, item in enumerate(raw):
+            yield from _in_run_order(item, at + pointer(i))
+
+
+# --- packages ------------------------------------------------------------------------------------------------------
+def spark_line() -> str:
+    """The Spark line that packages must fit, such as ``4.1``: of the installed pyspark, otherwise the tested one."""
+    try:
+        return ".".join(metadata.version("pyspark").split(".")[:2])
+    except metadata.PackageNotFoundError:
+        return "4.1"
+
+
+def _check_packages(tree: Mapping[str, Any]) -> Iterator[Problem]:
+    spark = tree.get("spark")
+    configs = spark.get("configs") if isinstance(spark, Mapping) else None
+    packages = configs.get("spark.jars.packages") if isinstance(configs, Mapping) else None
+    if not isinstance(packages, str):
+        return
+    for package in (p.strip() for p in plain(packages).split(",") if p.strip()):
+        if (expected := package_for_this_spark(package)) != package:
+            yield Problem("PACKAGE_VERSION", "/spark/configs/spark.jars.packages", {"found": package, "expected": expected})
+
+
+def package_for_this_spark(package: str) -> str:
+    """The package itself when it fits this Spark and Scala line, otherwise the one that does."""
+    from .jars import DELTA, ICEBERG
+
+    group, _, rest = package.partition(":")
+    artifact, _, version = rest.partition(":")
+    line = spark_line()
+    if group == "io.delta" and re.match(r"delta-(spark|core)(_\d[\d.]*)?_2\.1\d$", artifact):
+        fits = artifact in (f"delta-spark_{line}_2.13", "delta-spark_2.13") and int(version.split(".")[0] or 0) >= 4
+        return package if fits else DELTA.replace("_4.1_", f"_{line}_")
+    if match := re.match(r"iceberg-spark-runtime-(\d+\.\d+)_(2\.1\d)$", artifact):
+        return package if match.groups() == (line, "2.13") else ICEBERG.replace("-4.1_", f"-{line}_")
+    if artifact.endswith(("_2.12", "_2.11")):
+        return f"{group}:{artifact[:-5]}_2.13:{version}"
+    return package
+
+
+def _in_file(problem: Problem, files: Mapping[str, str]) -> Problem:
+    for place, file in sorted(files.items(), key=lambda item: -len(item[0])):
+        if problem.at == place or problem.at.startswith(place + "/"):
+            return replace(problem, file=problem.file or file)
+    return problem

@@ -1,0 +1,301 @@
+"""The sequencer: read, transform, measure, write, in this order and nowhere else."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .columns import Columns
+from .context import Run, Stopped
+from .document import Check, Output, Pipeline, Source, Step, Validations
+from .engine import Engine, observed
+from .errors import Problem, SparquetError, pointer
+from .faults import translate
+from .formats.safety import refuse_overwriting_source
+from .plan import Plan, describe_output, describe_source, explain, plan
+from .quality import engine as quality
+from .quality.report import report_frame
+from .registry import Registry
+from .result import OutputResult, PipelineResult, StepResult
+from .skip import skips
+from .spec import render
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger("sparquet")
+
+
+@dataclass
+class Options:
+    """What a run is given beside its document.
+
+    Args:
+        input_df: a frame that replaces the reading of the input block.
+        literals: constant columns added to the input.
+        input_view: ``name`` or ``{"name": …, "type": "session"|"global"}``: the input as a view.
+        run_id: names the run in result and report.
+        params: the effective parameters, for the record (already masked).
+    """
+
+    input_df: DataFrame | None = None
+    literals: Mapping[str, Any] = field(default_factory=dict)
+    input_view: str | Mapping[str, str] | None = None
+    run_id: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+def execute(document: Pipeline | Check, registry: Registry, spark: SparkSession, options: Options | None = None, warnings: list[Problem] | None = None) -> PipelineResult:
+    """Run a document and return its result; never raises for a fault of document, data or engine."""
+    return _Execution(document, registry, spark, options or Options(), warnings or []).run()
+
+
+class _Execution:
+    def __init__(self, document: Pipeline | Check, registry: Registry, spark: SparkSession, options: Options, warnings: list[Problem]) -> None:
+        now = dt.datetime.now(dt.timezone.utc)
+        self.document, self.registry, self.options = document, registry, options
+        self.plan: Plan = plan(document)
+        self.engine = Engine(spark)
+        self.ctx = Run(spark, self.engine, now, self._read, self._chain, literals=dict(options.literals), warnings=[*warnings, *registry.problems])
+        self.result = PipelineResult(document.name, run_id=options.run_id or uuid.uuid4().hex, started_at=now.isoformat(), params=dict(options.params))
+        self.kept: list[DataFrame] = []
+        self.at = ""
+
+    # --- the sequence ------------------------------------------------------------------------------------------
+    def run(self) -> PipelineResult:
+        started, result = time.monotonic(), self.result
+        before = self.engine.last_execution()
+        for line in explain(self.document):
+            log.info("plan: %s", line)
+        try:
+            self._sequence()
+        except Stopped as stop:
+            result.status, result.reason, result.message = "skipped", "stop_if_empty", str(stop)
+            for output in result.outputs:  # the destination in whose own chain the stop stood
+                if output.status == "failed":
+                    output.status = "skipped"
+        except Exception as error:  # noqa: BLE001 - every fault becomes a part of the result
+            self._failed(translate(error, self.at))
+        for question in self.ctx.deferred:
+            question()
+        self._count(before)
+        for frame in self.kept:
+            frame.unpersist()
+        result.variables, result.warnings = self.ctx.variables, self.ctx.warnings
+        result.engine = {"name": self.engine.name, "spark": self.engine.spark.version}
+        result.seconds = round(time.monotonic() - started, 3)
+        log.info("%s: %s in %.1f s, %s rows read, %s rows written", self.document.name, result.status, result.seconds, _or_unknown(result.rows_read), _or_unknown(result.rows_written))
+        return result
+
+    def _sequence(self) -> None:
+        document = self.document
+        df = self._input()
+        df = self._steps(df, document.transformations, self.ctx.placed("/transformations"))
+        self.result.output_df = df
+        if self.plan.keep:
+            df = df.persist()
+            self.kept.append(df)
+        validations = document.validations
+        rules = quality.rendered(validations.rules, "/validations/rules", self.ctx.variables) if validations else []
+        for at, output in document.destinations:
+            self.at = at
+            refuse_overwriting_source(df, render(output, self.ctx.variables), self.ctx.placed(at))
+        if validations is None or not rules:
+            self._write_all(df, 0)
+            return
+        planned = quality.plan_rules(df, rules)
+        if self.plan.with_write and planned.only_aggregates:
+            measured = self._write_and_observe(df, planned)
+            self._measure(df, planned, validations, measured)
+            self._write_all(df, 1)
+        else:
+            self._measure(df, planned, validations, None)
+            self._write_all(df, 0)
+
+    def _input(self) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        self.at = "/input"
+        started = time.monotonic()
+        if self.options.input_df is not None:
+            df, words = self.options.input_df, "the frame that was passed in"
+        else:
+            source = render(self.document.input, self.ctx.variables)
+            df, words = self._read(source, self.ctx.placed("/input")), describe_source(source)
+            df = self._add(df, "ingestion_ts", F.lit(self.ctx.ingestion_ts))
+        for name, value in self.options.literals.items():
+            df = self._add(df, name, F.lit(value))
+        if view := self.options.input_view:
+            name, kind = (view, "session") if isinstance(view, str) else (view["name"], view.get("type", "session"))
+            (df.createOrReplaceGlobalTempView if kind == "global" else df.createOrReplaceTempView)(name)
+        log.info("input: %s (%.1f s)", words, time.monotonic() - started)
+        return df
+
+    def _add(self, df: DataFrame, name: str, value: Any) -> DataFrame:
+        if name in df.columns:
+            self.ctx.placed("/input").warn("COLUMN_REPLACED", found=name)
+        return df.withColumn(name, value)
+
+    def _read(self, source: Source, run: Run) -> DataFrame:
+        reader = self.registry.lookup("reader", source.format)
+        df: DataFrame = reader.read(source, run)
+        return self.engine.check_analysis(df)
+
+    # --- steps -------------------------------------------------------------------------------------------------
+    def _chain(self, df: DataFrame, steps: tuple[Step, ...], run: Run) -> DataFrame:
+        return self._steps(df, steps, run, nested=True)
+
+    def _steps(self, df: DataFrame, steps: tuple[Step, ...], run: Run, nested: bool = False) -> DataFrame:
+        for i, raw in enumerate(steps):
+            at = run.at + pointer(i)
+            self.at = at
+            here = replace(run, at=at, following=steps[i + 1:])
+            started = time.monotonic()
+            try:
+                step = render(raw, run.variables)
+                skipped = skips(step.skip_if_false, self.engine.spark)
+                if not skipped:
+                    df = self.engine.check_analysis(step.apply(df, here))
+            except (SparquetError, Stopped):
+                raise
+            except Exception as error:
+                raise self._step_fault(error, at, raw, df) from error
+            seconds = time.monotonic() - started
+            self.result.steps.append(StepResult(at, raw.type, round(seconds, 3), skipped))
+            log.info("%sstep %d of %d: %s%s (%.1f s)", "  " if nested else "", i + 1, len(steps), raw.type, " skipped" if skipped else "", seconds)
+        return df
+
+    def _step_fault(self, error: Exception, at: str, step: Step, df: DataFrame) -> SparquetError:
+        from .custom import CustomStep
+
+        found = translate(error, at, Columns.of(df).names)
+        if isinstance(step, CustomStep) and found.code == "INTERNAL":
+            return SparquetError("EXTENSION_FAILED", at, found=step.type, reason=f"{type(error).__name__}: {error}", cause=error)
+        return found
+
+    # --- quality -----------------------------------------------------------------------------------------------
+    def _measure(self, df: DataFrame, planned: quality.Plan, validations: Validations, measured: Mapping[Any, Any] | None) -> None:
+        self.at = "/validations"
+        started = time.monotonic()
+        run = self.ctx.placed("/validations")
+        results = quality.measure(df, planned, run, measured)
+        if validations.sample_rows:
+            quality.add_samples(df, planned, results, validations.sample_rows)
+        self.result.validation_results = results
+        self.result.score = round(sum(r.passed for r in results) / len(results), 4)
+        for found in results:
+            log.log(logging.INFO if found.severity == "pass" else logging.WARNING, "rule %s", found)
+        log.info("measured %d rules (%.1f s)", len(results), time.monotonic() - started)
+        quality.write_failed_rows(df, planned.rules, run, self._write_rows)
+        if validations.report is not None:
+            self.at = "/validations/report"
+            report = render(validations.report, self.ctx.variables)
+            frame = report_frame(self.engine.spark, self.result, self.ctx.ingestion_ts)
+            self.result.report = self._write_rows(frame, report, self.at)
+        failed = [r for r in results if r.severity == "fail"]
+        if failed and validations.on_failure == "fail":
+            self.at = "/validations"
+            raise SparquetError.of([quality.failure(results, "/validations")])
+        if failed and validations.on_failure == "warn":
+            run.warn("RULE_FAILED", reason=quality.failure(results, "").message)
+
+    def _write_and_observe(self, df: DataFrame, planned: quality.Plan) -> Mapping[Any, Any] | None:
+        """Write the first output; the values that were measured on the way, None when the engine lost them."""
+        from pyspark.sql import Observation
+
+        metrics = quality.aggregates_of(planned)
+        observation = Observation()
+        self._write(df.observe(observation, *quality.aggregate_columns(metrics)), 0)
+        values = observed(observation, self.engine)
+        return None if values is None else {m: values[f"m{i}"] for i, m in enumerate(metrics)}
+
+    # --- outputs -----------------------------------------------------------------------------------------------
+    def _write_all(self, df: DataFrame, first: int) -> None:
+        for number in range(first, len(self.document.destinations)):
+            self._write(df, number)
+
+    def _write(self, df: DataFrame, number: int) -> None:
+        at, output = self.document.destinations[number]
+        self.at = at
+        run = self.ctx.placed(at)
+        entry = OutputResult(at, output.format, output.path, output.mode, "failed")
+        self.result.outputs.append(entry)
+        if output.transformations:
+            df = self._steps(df, output.transformations, run.placed(at + "/transformations"), nested=True)
+            self.at = at
+        self._write_into(entry, df, render(output, run.variables), run)
+
+    def _write_rows(self, df: DataFrame, output: Output, at: str) -> OutputResult:
+        """Write rows beside the outputs: a report, the bad rows of a rule."""
+        output = render(output, self.ctx.variables)
+        run = self.ctx.placed(at)
+        entry = OutputResult(at, output.format, output.path, output.mode, "failed")
+        refuse_overwriting_source(df, output, run)
+        self._write_into(entry, df, output, run)
+        return entry
+
+    def _write_into(self, entry: OutputResult, df: DataFrame, output: Output, run: Run) -> None:
+        started = time.monotonic()
+        entry.path = output.path
+        if output.columns:
+            columns = Columns.of(df)
+            df = df.selectExpr(*[columns.find(c).sql if c in columns.names else c for c in output.columns])
+        try:
+            written = self.registry.lookup("writer", output.format).write(df, output, run)
+        except SparquetError:
+            raise
+        except Exception as error:
+            raise self._write_fault(error, run, output, df) from error
+        entry.status = "written" if written.wrote else "kept"
+        entry.rows_written, entry.reason, entry.version = written.rows, written.reason, written.version
+        entry.files, entry.bytes, entry.details = written.files, written.bytes, dict(written.details)
+        entry.seconds = round(time.monotonic() - started, 3)
+        log.info("%s: %s, %s rows (%.1f s)", run.at.lstrip("/"), describe_output(output), _or_unknown(entry.rows_written), entry.seconds)
+
+    def _write_fault(self, error: Exception, run: Run, output: Output, df: DataFrame) -> SparquetError:
+        found = translate(error, run.at, Columns.of(df).names)
+        if found.code == "WRITE_CONFLICT":
+            return SparquetError("WRITE_CONFLICT", run.at, found=output.path, cause=error)
+        return found
+
+    # --- the end -----------------------------------------------------------------------------------------------
+    def _failed(self, error: SparquetError) -> None:
+        result = self.result
+        result.status, result.problems = "failed", list(error.problems)
+        category = error.problems[0].category
+        result.reason = category
+        result.message = str(error)
+        for problem in error.problems:
+            log.error("%s", problem)
+        if category == "internal":
+            log.error("trace", exc_info=error.__cause__ or error)
+
+    def _count(self, before: int) -> None:
+        result = self.result
+        if self.options.input_df is not None:
+            result.unknown["rows_read"] = "the input was passed in as a frame"
+        else:
+            try:
+                reader = self.registry.lookup("reader", self.document.input.format)
+                result.rows_read, reason = reader.rows_read(render(self.document.input, {}), self.engine, before)
+            except Exception as error:  # noqa: BLE001 - a figure is never worth a failed run
+                result.rows_read, reason = None, f"{type(error).__name__}: {error}"
+            if reason:
+                result.unknown["rows_read"] = reason
+        done = [o for o in result.outputs if o.status in ("written", "kept")]
+        unknown = [o for o in done if o.rows_written is None]
+        if unknown:
+            result.unknown["rows_written"] = "; ".join(f"{o.at}: {o.reason}" for o in unknown)
+        else:
+            result.rows_written = sum(o.rows_written or 0 for o in done)
+
+
+def _or_unknown(count: int | None) -> str:
+    return "unknown" if count is None else f"{count:,}"
+
+
