@@ -1,6 +1,8 @@
 """One day's orders per run, safe to repeat: each run replaces its own day, so a backfill makes no duplicates.
 
-    airflow backfill create --dag-id daily_backfill --from-date 2026-01-01 --to-date 2026-01-07 --reprocess-behavior completed
+```
+airflow backfill create --dag-id daily_backfill --from-date 2026-01-01 --to-date 2026-01-07 --reprocess-behavior completed
+```
 """
 
 from __future__ import annotations

@@ -162,7 +162,8 @@ class Services:
         wait_for("PostgreSQL", lambda: listens(self.database), 30, self.all_alive)
         import psycopg2
 
-        connection = psycopg2.connect(host="127.0.0.1", port=self.database, user=wanted["POSTGRES_USER"], password=wanted["POSTGRES_PASSWORD"], dbname="postgres")
+        login = {"user": wanted["POSTGRES_USER"], "password": wanted["POSTGRES_PASSWORD"]}
+        connection = psycopg2.connect(host="127.0.0.1", port=self.database, dbname="postgres", **login)
         connection.autocommit = True
         connection.cursor().execute(f'CREATE DATABASE "{wanted["POSTGRES_DB"]}"')
         connection.close()

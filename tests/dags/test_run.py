@@ -1,0 +1,121 @@
+"""Every example DAG does what its page says, on a real Spark and a real Airflow."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import demo_data
+
+pytestmark = pytest.mark.slow
+
+Run = Callable[..., list[dict[str, Any]]]
+
+
+def states(run: dict[str, Any]) -> dict[str, str]:
+    """The state of every task."""
+    return {name: task["state"] for name, task in run["tasks"].items()}
+
+
+def xcom(run: dict[str, Any], task: str, key: str = "return_value") -> Any:
+    """What a task pushed."""
+    return run["tasks"][task]["xcom"][key]
+
+
+def confirmed(since: str) -> list[dict[str, str]]:
+    return [order for order in demo_data.orders() if order["status"] == "CONFIRMED" and order["ordered_at"] >= since]
+
+
+def revenue(order: dict[str, str]) -> Decimal:
+    return int(order["quantity"]) * Decimal(order["unit_price"])
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    found = []
+    for file in sorted(folder.rglob("*.csv")):
+        with file.open(encoding="utf-8", newline="") as text:
+            found += list(csv.DictReader(text))
+    return found
+
+
+def test_customer_revenue(run_dags: Run, data: Path, spark: Any) -> None:
+    first, again = run_dags("customer_revenue", "customer_revenue")
+    expected = confirmed("2026-01-01")
+    by_customer: dict[int, Decimal] = defaultdict(Decimal)
+    for order in expected:
+        by_customer[int(order["customer_id"])] += revenue(order)
+    number = Counter(int(order["customer_id"]) for order in expected)
+
+    assert first["state"] == again["state"] == "success"
+    assert states(first) == {
+        "load_orders": "success", "customer_revenue": "success", "choose": "success", "announce": "skipped", "review_quality": "success",
+    }
+    result = xcom(first, "customer_revenue")
+    assert [output["rows_written"] for output in result["outputs"]] == [len(expected), len(by_customer)]
+    assert {check["code"]: (check["passed"], check["failed_count"]) for check in result["validation_results"]} == {
+        "not_null(id,customer_id)": (True, 0), "unique(id)": (False, 2), "row_count(1,)": (True, 0),
+    }
+    assert len(xcom(first, "review_quality")) == 1
+    assert xcom(first, "review_quality")[0].startswith("unique(id)")
+
+    # The merge of the second run updated the same customers and added none.
+    written = spark.read.format("delta").load(str(data / "analytics" / "customer_revenue")).collect()
+    assert {row.customer_id: (row.revenue, row.orders) for row in written} == {key: (by_customer[key], number[key]) for key in by_customer}
+    assert len(written) == len(by_customer)
+    orders = spark.read.format("delta").load(str(data / "analytics" / "orders"))
+    assert orders.count() == len(expected)
+    report = spark.read.format("delta").load(str(data / "quality" / "pipeline_report"))
+    assert report.count() == 2 * 3
+
+
+def test_quality_gate(run_dags: Run, data: Path, spark: Any) -> None:
+    (good,) = run_dags("quality_gate")
+    assert states(good) == {"check_customers": "success", "publish_customers": "success"}
+    assert xcom(good, "publish_customers")["rows_written"] == demo_data.CUSTOMERS
+    written = spark.read.format("delta").load(str(data / "analytics" / "customers"))
+    assert {row.email for row in written.collect()} == {customer["email"].lower() for customer in demo_data.customers()}
+
+    landing = data / "landing" / "customers" / "customers.csv"
+    landing.write_text(landing.read_text(encoding="utf-8") + "1,Again,again@example.com,br,2026-01-01\n", encoding="utf-8")
+    (bad,) = run_dags("quality_gate")
+    assert bad["state"] == "failed"
+    assert states(bad) == {"check_customers": "failed", "publish_customers": "upstream_failed"}
+    verdict = xcom(bad, "check_customers")
+    assert {check["rule_type"]: check["failed_count"] for check in verdict["validation_results"] if not check["passed"]} == {"unique": 2, "regex": 1}
+    assert written.count() == demo_data.CUSTOMERS
+
+
+def test_daily_backfill_may_be_repeated(run_dags: Run, data: Path, spark: Any) -> None:
+    runs = run_dags("daily_backfill@2026-01-04", "daily_backfill@2026-01-05", "daily_backfill@2026-01-05")
+    assert [run["state"] for run in runs] == ["success"] * 3
+    assert [xcom(run, "load_day")["rows_written"] for run in runs] == [demo_data.ORDERS_PER_DAY] * 3
+    written = spark.read.format("delta").load(str(data / "analytics" / "daily_orders")).collect()
+    expected = [order for order in demo_data.orders() if order["ordered_at"] in ("2026-01-04", "2026-01-05")]
+    assert sorted((row.id, str(row.ordered_at), row.unit_price) for row in written) == sorted(
+        (int(order["id"]), order["ordered_at"], Decimal(order["unit_price"])) for order in expected
+    )
+
+
+def test_nothing_to_do(run_dags: Run, data: Path) -> None:
+    (run,) = run_dags("nothing_to_do")
+    assert states(run) == {"large_refunds": "skipped", "send_to_finance": "skipped", "log_outcome": "success"}
+    assert xcom(run, "large_refunds")["status"] == "skipped"
+    assert xcom(run, "log_outcome") == "skipped (stop_if_empty): No refund above 1000000"
+    assert not (data / "exports").exists()
+
+
+def test_tenants(run_dags: Run, data: Path, spark: Any) -> None:
+    (run,) = run_dags("tenants")
+    orders = {tenant: [o for o in demo_data.orders() if o["status"] == "CONFIRMED" and o["tenant"] == tenant] for tenant in ("acme", "globex")}
+    assert states(run) == {"list_tenants": "success", "tenant_orders[0]": "success", "tenant_orders[1]": "success", "total": "success"}
+    assert xcom(run, "total") == sum(map(len, orders.values()))
+    for tenant, expected in orders.items():
+        written = spark.read.parquet(str(data / "exports" / "tenants" / tenant)).collect()
+        assert sorted((row.id, row.revenue) for row in written) == sorted((int(o["id"]), revenue(o)) for o in expected)
+    assert not (data / "exports" / "tenants" / "initech").exists()
