@@ -29,7 +29,9 @@ class Run:
 
     ``at`` is the place of the part that is running, so that faults and warnings carry it. ``variables`` are the
     collected runtime values. ``literals`` are the columns that the run adds to its input. ``deferred`` holds
-    questions that can be answered only after an action: each is called once at the end and may warn.
+    questions that can be answered only after an action: each is called once at the end and may warn. ``following``
+    are the steps after this one in its chain. ``origins`` says, by lower-case name, from where a join brought the two
+    columns of one name. ``uncounted`` is the reason why no figures may be taken here (a throwaway copy, a join's side).
     """
 
     spark: SparkSession
@@ -42,6 +44,8 @@ class Run:
     warnings: list[Problem] = field(default_factory=list)
     deferred: list[Callable[[], None]] = field(default_factory=list)
     following: tuple[Step, ...] = ()
+    origins: dict[str, str] = field(default_factory=dict)
+    uncounted: str = ""
     at: str = ""
 
     def placed(self, at: str) -> Run:

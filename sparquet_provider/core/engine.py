@@ -181,10 +181,54 @@ class Engine:
             _ = df.schema
         return df
 
+    def explained(self, df: DataFrame, mode: str) -> str:
+        """What ``explain`` would print: mode simple, extended or formatted; planning only, no job."""
+        if self.connect:
+            return str(df._explain_string(mode=mode))  # type: ignore[operator]
+        return str(self.spark._jvm.PythonSQLUtils.explainString(df._jdf.queryExecution(), mode))  # type: ignore[union-attr]
+
+    def shown(self, df: DataFrame, rows: int, *, truncate: bool, vertical: bool) -> str:
+        """What ``show`` would print."""
+        return str(df._show_string(rows, truncate, vertical))  # type: ignore[operator]
+
+    def gains_from_pushdown(self, df: DataFrame) -> bool:
+        """True when the frame reads a source that can skip data by a filter (not csv, json, text or rows in memory)."""
+        if self.connect:
+            text = self.explained(df, "extended").partition("== Optimized Logical Plan ==")[0]
+        else:
+            text = str(df._jdf.queryExecution().analyzed().toString())
+        return any(not _ROW_SOURCE.search(line) for line in re.findall(r"\bRelation(?:V2)?\b[^\n]*", text))
+
     # --- materialising ---------------------------------------------------------------------------------------
-    def has_local_checkpoint(self) -> bool:
-        """False for engines that answer the Connect protocol without it."""
-        return True
+    def local_checkpoint(self, df: DataFrame, *, eager: bool) -> tuple[DataFrame, bool]:
+        """The frame with its plan cut, and True; the persisted frame and False on engines that have no local checkpoint."""
+        try:
+            return df.localCheckpoint(eager), True
+        except Exception as error:
+            if not (self.connect and _UNSUPPORTED.search(str(error))):
+                raise
+        kept = df.persist()
+        if eager:
+            kept.count()
+        return kept, False
+
+    def checkpoint(self, df: DataFrame, *, eager: bool) -> DataFrame | None:
+        """The frame read from ``spark.checkpoint.dir``; None when there is no such directory."""
+        if not self.connect:
+            context, folder = self.spark.sparkContext, self.spark.conf.get("spark.checkpoint.dir", None)
+            if folder and context.getCheckpointDir() is None:
+                context.setCheckpointDir(folder)
+        try:
+            return df.checkpoint(eager)
+        except Exception as error:
+            if "heckpoint directory has not been set" in str(error):
+                return None
+            raise
+
+
+#: The line of a plan that reads row by row, so that filters gain next to nothing by being pushed to it.
+_ROW_SOURCE = re.compile(r"\] (?:csv|json|text|xml)\s*$")
+_UNSUPPORTED = re.compile(r"not (?:yet )?(?:implemented|supported)|unsupported|unimplemented|unknown command", re.IGNORECASE)
 
 
 def _number(text: str) -> int | None:

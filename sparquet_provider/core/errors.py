@@ -68,7 +68,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "COLUMN_AMBIGUOUS": Entry("data", "the column {found!r} stands twice: {reason}", "Rename or drop one side, or address it through l or r in the join."),
     "COLUMN_COLLISION": Entry("data", "the result would hold the column {found!r} twice", "Choose another name."),
     "CAST_IMPOSSIBLE": Entry("data", "the column {found!r} is {type} and can never become {expected}", "Convert through another type, or use an expression in with_column."),
-    "TYPE_INVALID": Entry("document", "{found!r} is not a Spark type", "Use a Spark SQL type such as int, decimal(18,2), date or array<string>."),
+    "TYPE_INVALID": Entry("document", "{found!r} is not a Spark type{nearest}", "Use a Spark SQL type such as int, decimal(18,2), date or array<string>."),
     "SQL_INVALID": Entry("document", "the SQL text is not valid: {reason}", "Correct the expression {found!r}."),
     "EXPRESSION_FAILED": Entry("data", "{reason}", "Correct the expression, or filter the rows that break it; try_cast and try_divide give null instead."),
     "VALUE_FAILED": Entry("data", "a value broke the computation: {reason}", "Filter or repair such rows, or use a try_ function, which gives null instead."),

@@ -1,0 +1,99 @@
+"""Values that a ``try_cast`` turns into null: which pairs of types can lose any, and when counting them costs nothing.
+
+An observation counts them while the first action runs. It stops filters on their way to the source (columns are still
+pruned), and it holds wrong numbers when that action reads only a part. So it is left out where either may happen.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from .document import Step
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+    from .context import Run
+
+_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 19, "boolean": 1}
+_FLOATING = ("float", "double")
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_TEXT = ("string", "char", "varchar")
+_NESTED = ("array", "map", "struct")
+
+#: Steps that read every row when they run or make others run.
+_WHOLE = frozenset({
+    "filter", "select", "drop", "rename", "cast", "sort", "drop_duplicates", "distinct", "fill_na", "with_column", "struct", "group_by",
+    "join", "union", "repartition", "checkpoint", "collect", "transform",
+})
+#: Steps whose filters Spark would move to the source, were there no observation.
+_PUSHES = frozenset({"filter", "join", "sql", "transform"})
+_LIMITS = re.compile(r"\b(?:limit|offset|tablesample|exists)\b", re.IGNORECASE)
+
+
+def can_lose(source: DataType, target: DataType) -> bool:
+    """True when a value that is not null may become null (overflow, text that is no number, NaN)."""
+    s, t = source.typeName(), target.typeName()
+    if source == target or s == "void":
+        return False
+    if t in _TEXT:
+        return s == "binary"
+    if s in _TEXT:
+        return t != "binary"
+    if t in _TIMES:
+        return s not in _TIMES
+    if t in (*_FLOATING, "boolean"):
+        return s not in (*_FLOATING, *_BITS, "decimal", "boolean")
+    if s == "boolean":
+        return t not in (*_BITS, "decimal")
+    if s in _BITS and t in _BITS:
+        return _BITS[s] > _BITS[t]
+    if t == "decimal" and (s in _DIGITS or s == "decimal"):
+        return _whole_digits(source) + _rounds(source, target) > _whole_digits(target)
+    if s == "decimal" and t in _BITS:
+        return _whole_digits(source) >= _DIGITS[t]
+    return not (s == "timestamp" and t == "long")
+
+
+def is_nested(kind: DataType) -> bool:
+    """True for types whose values hold other values; what is lost inside them cannot be told from the outside."""
+    return kind.typeName() in _NESTED
+
+
+def _whole_digits(kind: Any) -> int:
+    return int(kind.precision - kind.scale) if kind.typeName() == "decimal" else _DIGITS[kind.typeName()]
+
+
+def _rounds(source: Any, target: Any) -> int:
+    """One more digit may be needed when a fraction is rounded up."""
+    return int(source.typeName() == "decimal" and source.scale > target.scale)
+
+
+def why_not_counted(df: DataFrame, run: Run) -> str:
+    """The reason why lost values are not counted at this place; empty when they can be, at no cost."""
+    if run.uncounted:
+        return run.uncounted
+    pushes = ""
+    for step in run.following:
+        if reason := _reads_a_part(step):
+            return reason
+        if step.type in _PUSHES:
+            pushes = pushes or step.type
+        if step.type == "checkpoint" and getattr(step, "eager", False):
+            break
+    if pushes and run.engine.gains_from_pushdown(df):
+        return f"counting would keep the {pushes} after it from the source"
+    return ""
+
+
+def _reads_a_part(step: Step) -> str:
+    if step.type == "stop_if_empty":
+        return "the stop_if_empty after it looks at a part of the rows only"
+    if step.type == "debug":
+        return "the debug after it shows a part of the rows only" if "show" in getattr(step, "actions", ()) else ""
+    if step.type == "sql":
+        return "the sql after it may read a part of the rows only" if _LIMITS.search(getattr(step, "query", "")) else ""
+    return "" if step.type in _WHOLE else f"the {step.type} after it may read a part of the rows only"
