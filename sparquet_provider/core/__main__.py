@@ -110,7 +110,7 @@ def _write_hadoop(text: str, path: str) -> None:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     target = jvm.org.apache.hadoop.fs.Path(path)
     part = jvm.org.apache.hadoop.fs.Path(f"{path}.{uuid.uuid4().hex}.part")
     files = target.getFileSystem(spark._jsc.hadoopConfiguration())

@@ -15,6 +15,7 @@ from .document import Rule
 from .engine import Engine
 from .errors import Problem, SparquetError, pointer
 from .quality import engine as quality
+from .quality.metrics import RepeatedRows
 from .registry import Registry
 from .result import CheckResult
 from .spec import Parse
@@ -77,9 +78,9 @@ class Cola:
             if isinstance(rule, CustomRule):
                 made = rule.make(context)
                 found = made.violation(df) if hasattr(made, "violation") else None
-            elif any(isinstance(m, quality.RepeatedRows) for m in rule.metrics(columns)):
+            elif any(isinstance(m, RepeatedRows) for m in rule.metrics(columns)):
                 name = f"__sparquet_repeats{at.replace('/', '_')}"
-                keys = [F.expr(c) for m in rule.metrics(columns) if isinstance(m, quality.RepeatedRows) for c in m.columns]
+                keys = [F.expr(c) for m in rule.metrics(columns) if isinstance(m, RepeatedRows) for c in m.columns]
                 counted = F.count(F.lit(1)) if rule.filter is None else F.count_if(F.expr(rule.filter))
                 frame = frame.withColumn(name, counted.over(Window.partitionBy(*keys)) > 1)
                 helpers.append(name)

@@ -76,11 +76,7 @@ class Registry:
 
     def register(self, kind: Kind, name: str, cls: type) -> None:
         """Add a custom type; replacing a built-in one is recorded as a warning in ``problems``."""
-        built_in: dict[str, Any] = {
-            "transformation": built_in_steps(), "validator": built_in_rules(),
-            "reader": {n: f for n, f in built_in_formats().items() if f.readable},
-            "writer": {n: f for n, f in built_in_formats().items() if f.writable},
-        }[kind]
+        built_in: dict[str, Any] = {"transformation": {**built_in_steps()}, "validator": {**built_in_rules()}}.get(kind, {**built_in_formats()})
         if name in built_in:
             self.problems.append(Problem("BUILT_IN_REPLACED", "", {"kind": kind, "found": name}, "warning"))
         if kind == "transformation":
@@ -101,9 +97,10 @@ class Registry:
             return dict(self._steps)
         if kind == "validator":
             return dict(self._rules)
+        formats = built_in_formats().items()
         if kind == "reader":
-            return {n: f for n, f in built_in_formats().items() if f.readable} | _READERS
-        return {n: f for n, f in built_in_formats().items() if f.writable} | _WRITERS
+            return {**{n: f for n, f in formats if f.readable}, **_READERS}
+        return {**{n: f for n, f in formats if f.writable}, **_WRITERS}
 
 
 def reset_shared() -> None:

@@ -12,7 +12,6 @@ import dataclasses
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar, Union, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
 from .errors import Problem, Severity, is_near_miss, nearest, pointer
@@ -164,9 +163,17 @@ class Member:
     default: Any
 
 
-@cache
+_MEMBERS: dict[type[Spec], dict[str, Member]] = {}
+
+
 def members_of(cls: type[Spec]) -> dict[str, Member]:
     """The fields of a spec that stand in documents, by attribute name (a trailing ``_`` is dropped from the key)."""
+    if cls not in _MEMBERS:
+        _MEMBERS[cls] = _find_members(cls)
+    return _MEMBERS[cls]
+
+
+def _find_members(cls: type[Spec]) -> dict[str, Member]:
     hints = get_type_hints(cls, include_extras=True)
     found: dict[str, Member] = {}
     for f in fields(cls):
@@ -254,12 +261,12 @@ def _convert(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
             raw = [raw]
         if not isinstance(raw, list | tuple):
             return WRONG
-        items = [_read(args[0], _inner(meta), item, at + pointer(i), parse) for i, item in enumerate(raw)]
+        items = [_read(args[0], inner(meta), item, at + pointer(i), parse) for i, item in enumerate(raw)]
         return WRONG if any(i is WRONG for i in items) else tuple(items)
     if origin in (dict, Mapping):
         if not isinstance(raw, Mapping):
             return WRONG
-        pairs = {plain(str(k)): _read(args[1], _inner(meta), v, at + pointer(plain(str(k))), parse) for k, v in raw.items()}
+        pairs = {plain(str(k)): _read(args[1], inner(meta), v, at + pointer(plain(str(k))), parse) for k, v in raw.items()}
         return WRONG if any(v is WRONG for v in pairs.values()) else pairs
     if isinstance(hint, type) and issubclass(hint, Spec):
         spec = hint.parse(raw, at, parse)
@@ -290,7 +297,7 @@ def _tree(raw: Any, meta: Field, at: str, parse: Parse) -> Any:
     return WRONG if wrong else out
 
 
-def _inner(meta: Field) -> Field:
+def inner(meta: Field) -> Field:
     """What of a field's metadata holds for the values inside a list or map."""
     return replace(meta, nonempty=isinstance(meta.example, list | tuple) and meta.nonempty, choices=meta.choices, minimum=None)
 
@@ -414,58 +421,3 @@ def texts(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
         for name, member in members_of(type(value)).items():
             if member.field.runtime:
                 yield from texts(getattr(value, name), at + pointer(member.key))
-
-
-def schema_of(hint: Any, meta: Field, defs: dict[str, Any], families: Mapping[type, str]) -> dict[str, Any]:
-    """The JSON Schema of a type; classes go into ``defs``. ``families`` names the shared definitions of step kinds."""
-    origin, args = get_origin(hint), get_args(hint)
-    simple = {str: {"type": "string"}, bool: {"type": "boolean"}, type(None): {"type": "null"}, Any: {}}
-    if hint in simple:
-        out = dict(simple[hint])
-        if hint is str and meta.choices:
-            out = {"anyOf": [{"enum": list(meta.choices)}, {"type": "string", "pattern": _any_case(meta.choices)}]}
-        return out
-    if hint in (int, float):
-        out = {"type": "integer" if hint is int else "number"}
-        return out | ({"minimum": meta.minimum} if meta.minimum is not None else {})
-    if origin in (Union, types.UnionType):
-        options = [schema_of(a, meta, defs, families) for a in args if a is not type(None)]
-        return options[0] if len(options) == 1 else {"anyOf": options}
-    if origin is Literal:
-        return {"enum": list(args)}
-    if origin is tuple:
-        items = schema_of(args[0], _inner(meta), defs, families)
-        array = {"type": "array", "items": items} | ({"minItems": 1} if meta.nonempty else {})
-        return {"anyOf": [array, items]} if meta.one_or_more else array
-    if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": schema_of(args[1], _inner(meta), defs, families)}
-    if hint is Tree:
-        return {"type": "object", "additionalProperties": {"type": ["string", "object"]}}
-    if hint in families:
-        return {"$ref": f"#/$defs/{families[hint]}"}
-    name = hint.__name__
-    if name not in defs:
-        defs[name] = {}
-        defs[name] = object_schema(hint, defs, families)
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def object_schema(cls: type[Spec], defs: dict[str, Any], families: Mapping[type, str]) -> dict[str, Any]:
-    """The JSON Schema of one class: a property for each field and alias."""
-    properties: dict[str, Any] = {}
-    required = []
-    for member in members_of(cls).values():
-        entry = schema_of(member.hint, member.field, defs, families) | {"description": member.field.doc}
-        if member.field.example is not None:
-            entry["examples"] = [member.field.example]
-        for key in (member.key, *member.field.aliases):
-            properties[key] = entry
-        if member.required and not member.field.aliases:
-            required.append(member.key)
-    out: dict[str, Any] = {"type": "object", "description": cls.summary(), "properties": properties}
-    return out | ({"required": required} if required else {})
-
-
-def _any_case(choices: tuple[str, ...]) -> str:
-    parts = ("".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in choice) for choice in choices)
-    return f"^({'|'.join(parts)})$"

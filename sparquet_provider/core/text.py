@@ -72,7 +72,7 @@ def load(
     loader = _Loader(dict(params or {}), Path(root).resolve() if root else None, strict)
     if isinstance(document, Mapping):
         tree = loader.bind(_json_like(document), "")
-        folder, chain = Path(base) if base else Path.cwd(), ()
+        folder, chain = Path(base) if base else Path.cwd(), tuple[Path, ...]()
     else:
         path = Path(document)
         tree = loader.read(path, "", missing="DOCUMENT_NOT_FOUND", expected=str(path.resolve().parent))
@@ -277,7 +277,7 @@ def _parse_yaml(text: str, problems: list[Problem]) -> Any:
         problems.append(Problem("YAML_NOT_INSTALLED", "", {"found": "the document"}))
         return None
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
         """YAML with JSON's data model: ``on``, ``yes``, ``007`` and ``2026-01-01`` are texts."""
 
         yaml_implicit_resolvers: dict[str, Any] = {}
@@ -354,7 +354,7 @@ def parameter_text(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, int | float | Decimal):
         return str(value)
-    return ", ".join("NULL" if v is None else _quote(v) if isinstance(v, str) else _quote(v.isoformat()) if isinstance(v, dt.date) else literal(v) for v in value)
+    return ", ".join(_quote(v.isoformat()) if isinstance(v, dt.date) else literal(v) for v in value)
 
 
 def _json_value(value: Any) -> Any:

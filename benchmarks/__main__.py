@@ -1,0 +1,31 @@
+"""``python -m benchmarks [NAME …]``: run all benchmarks, or the named ones, and print ratios."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NAMES = ("language", "pipeline", "delta", "startup")
+
+
+def main() -> int:
+    """Each benchmark runs in a process of its own, so that sessions do not meet."""
+    if len(sys.argv) == 3 and sys.argv[1] == "--one":
+        with tempfile.TemporaryDirectory(prefix="sparquet-bench-") as folder:
+            importlib.import_module(f"benchmarks.{sys.argv[2]}").main(Path(folder))
+        return 0
+    names = sys.argv[1:] or list(NAMES)
+    if unknown := [n for n in names if n not in NAMES]:
+        print(f"no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    environment = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", **os.environ}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
+    return max(subprocess.run([sys.executable, "-m", "benchmarks", "--one", name], env=environment, check=False).returncode for name in names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

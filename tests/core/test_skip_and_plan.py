@@ -1,0 +1,64 @@
+"""What is decided before Spark starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sparquet_provider.core.lint import lint
+from sparquet_provider.core.plan import explain, plan
+from sparquet_provider.core.text import load
+
+GROUP = {"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}
+PLAIN = [{"type": "not_null", "columns": ["k"]}, {"type": "row_count", "min": 1}]
+
+
+def made(steps: list[Any], validations: Any = None, outputs: list[Any] | None = None) -> Any:
+    raw = {"name": "p", "input": {"format": "parquet", "path": "/in"}, "transformations": steps, "outputs": outputs or [{"format": "parquet", "path": "/out"}]}
+    document, problems = lint(load(raw | ({"validations": validations} if validations else {})).tree)
+    assert document is not None, problems
+    return document
+
+
+@pytest.mark.parametrize(
+    ("steps", "validations", "outputs", "with_write"),
+    [
+        ([GROUP], {"on_failure": "warn", "rules": PLAIN}, None, True),
+        ([GROUP, {"type": "with_column", "column": "x", "expression": "1"}], {"on_failure": "skip", "rules": PLAIN}, None, True),
+        ([GROUP], {"on_failure": "fail", "rules": PLAIN}, None, False),
+        ([], {"on_failure": "warn", "rules": PLAIN}, None, False),
+        ([GROUP], {"on_failure": "warn", "rules": [*PLAIN, {"type": "unique", "columns": ["k"]}]}, None, False),
+        ([GROUP], {"on_failure": "warn", "rules": PLAIN * 5}, None, False),
+        ([GROUP], {"on_failure": "warn", "rules": PLAIN, "sample_rows": 3}, None, False),
+        ([GROUP], {"on_failure": "warn", "rules": PLAIN}, [{"format": "parquet", "path": "/o", "transformations": [{"type": "distinct"}]}], False),
+        ([GROUP], {"on_failure": "warn", "rules": PLAIN}, [{"format": "delta", "path": "/o", "mode": "merge", "options": {"merge_keys": ["k"]}}], False),
+        ([GROUP, {"type": "join", "with": {"format": "parquet", "path": "/d"}, "on": "k"}], {"on_failure": "warn", "rules": PLAIN}, None, False),
+    ],
+)
+def test_which_rules_ride_on_the_write(steps: list[Any], validations: Any, outputs: list[Any] | None, with_write: bool) -> None:
+    assert plan(made(steps, validations, outputs)).with_write is with_write
+
+
+@pytest.mark.parametrize(
+    ("steps", "validations", "outputs", "keep"),
+    [
+        ([GROUP], None, None, False),
+        ([GROUP], None, [{"format": "parquet", "path": "/a"}, {"format": "parquet", "path": "/b"}], True),
+        ([], None, [{"format": "parquet", "path": "/a"}, {"format": "parquet", "path": "/b"}], False),
+        ([GROUP], {"rules": PLAIN}, None, True),
+        ([GROUP, {"type": "checkpoint"}], {"rules": PLAIN}, None, False),
+    ],
+)
+def test_when_the_frame_is_kept(steps: list[Any], validations: Any, outputs: list[Any] | None, keep: bool) -> None:
+    assert plan(made(steps, validations, outputs)).keep is keep
+
+
+def test_the_plan_in_words() -> None:
+    join = {"type": "join", "with": {"format": "delta", "path": "ref.dim", "options": {"password": "x"}}, "on": "k"}
+    lines = explain(made([join, GROUP], {"on_failure": "warn", "rules": [*PLAIN, {"type": "unique", "columns": ["k"]}], "report": {"format": "csv", "path": "/dq", "mode": "append"}}))
+    text = "\n".join(lines)
+    assert "/input: parquet /in" in text and "/transformations/0/with: delta ref.dim" in text
+    assert "in one pass before any write" in text and "in a job of its own: unique(k)" in text
+    assert "/outputs/0: parquet /out (overwrite)" in text and "/validations/report: csv /dq (append)" in text
+    assert "password" not in text
