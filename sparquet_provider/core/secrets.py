@@ -110,4 +110,5 @@ class Scrubber:
 
 
 def _forms(secret: str) -> set[str]:
-    return {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1], secret.replace("'", "\\'"), quote(secret, safe="")}
+    escaped = [json.dumps(secret), json.dumps(secret, ensure_ascii=False), repr(secret)]
+    return {secret, secret.replace("'", "\\'"), quote(secret, safe=""), *(e[1:-1] for e in escaped)}

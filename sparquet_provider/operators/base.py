@@ -1,0 +1,354 @@
+"""What the operators share: the options of spark-submit, and the way from a document to the task's state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from airflow.sdk import BaseOperator, literal
+
+from .links import SparquetReportLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from ..core.result import RunRequest
+    from ..core.secrets import Scrubber
+    from ..core.text import Loaded
+    from ..hooks.submission import Submission
+
+# The core, the hooks and Airflow's Spark provider are imported where a task runs: a DAG file only needs the arguments.
+
+#: Bytes of JSON that one XCom may have before parts are left out.
+XCOM_LIMIT = 48 * 1024
+
+#: Arguments that go to Airflow's ``SparkSubmitHook`` as they are.
+SUBMIT_OPTIONS = (
+    "files", "py_files", "archives", "driver_class_path", "jars", "exclude_packages", "repositories",
+    "total_executor_cores", "executor_cores", "executor_memory", "driver_memory", "num_executors",
+    "keytab", "principal", "proxy_user", "use_krb5ccache", "verbose", "spark_binary", "properties_file", "deploy_mode",
+    "status_poll_interval", "post_submit_commands", "yarn_queue", "yarn_track_via_rm_api", "yarn_rm_auth", "track_driver_via_k8s_api",
+)
+
+
+class SparquetOperator(BaseOperator):
+    """Submits a document with spark-submit and turns the result into XComs and the task's state.
+
+    The arguments up to ``yarn_rm_auth`` are those of Airflow's ``SparkSubmitOperator``. There is none called ``params``
+    or ``doc``: those names are Airflow's.
+
+    Args:
+        pipeline_params: the values of the document's ``{name}`` placeholders (templated).
+        extensions: modules, or ``.py`` files that are shipped, whose ``register(sparquet)`` adds custom types.
+        strict: misspelt keys and placeholders without a value fail the task before anything runs; otherwise they warn.
+        exchange_path: deploy mode cluster only: a folder that the worker and the cluster's drivers share. A path, or
+            a URI that Airflow's ``ObjectStoragePath`` opens, such as ``s3://connection@bucket/exchange`` (templated).
+        exchange_uri: the same folder as drivers see it, when it has another name there (``s3a://bucket/exchange``).
+        result_dir: a folder (path or URI) in which the full result and a report page are kept; by default the
+            configuration ``[sparquet] result_dir``; without one they are not kept (templated).
+        xcom_limit: bytes of JSON that one XCom may have; larger results lose parts, with a warning.
+        retry_on_quality_failure: let Airflow try again when rules failed; normally the task fails at once.
+        auto_packages: on local masters, add the tested package of a table format that the document uses.
+        quick_start: start the JVM some seconds sooner and run it slower; for jobs of seconds.
+        conf: Spark settings; they win over the document's ``spark.configs``. None removes a setting (templated).
+        conn_id: the Spark connection; its master decides where the document runs.
+
+    A run that an asset or the API started may have no logical date, and ``{{ ds }}`` fails there. Safe in every run:
+    ``{{ (dag_run.logical_date or dag_run.run_after) | ds }}``, and ``{{ run_id }}``.
+
+    Values under keys that look secret (password, token, access key …) are masked in logs, rendered fields, errors and
+    results, and travel in files that only their owner can read.
+    """
+
+    template_fields: Sequence[str] = (
+        "pipeline_params", "exchange_path", "exchange_uri", "result_dir", "conf", "files", "py_files", "jars", "driver_class_path", "packages",
+        "exclude_packages", "keytab", "principal", "proxy_user", "name", "env_vars", "post_submit_commands", "properties_file",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {"pipeline_params": "json", "conf": "json", "env_vars": "json"}
+    operator_extra_links = (SparquetReportLink(),)
+    ui_color = "#e8f1f2"
+
+    #: What the driver is asked to do.
+    task_kind: ClassVar[Literal["run", "check"]] = "run"
+
+    def __init__(
+        self,
+        *,
+        pipeline_params: Mapping[str, Any] | None = None,
+        extensions: Sequence[str] = (),
+        strict: bool = True,
+        exchange_path: str | None = None,
+        exchange_uri: str | None = None,
+        result_dir: str | None = None,
+        xcom_limit: int = XCOM_LIMIT,
+        retry_on_quality_failure: bool = False,
+        auto_packages: bool = True,
+        quick_start: bool = False,
+        conf: Mapping[str, Any] | None = None,
+        conn_id: str = "spark_default",
+        files: str | None = None,
+        py_files: str | None = None,
+        archives: str | None = None,
+        driver_class_path: str | None = None,
+        jars: str | None = None,
+        packages: str | None = None,
+        exclude_packages: str | None = None,
+        repositories: str | None = None,
+        total_executor_cores: int | None = None,
+        executor_cores: int | None = None,
+        executor_memory: str | None = None,
+        driver_memory: str | None = None,
+        keytab: str | None = None,
+        principal: str | None = None,
+        proxy_user: str | None = None,
+        name: str | None = None,
+        num_executors: int | None = None,
+        status_poll_interval: int = 1,
+        env_vars: Mapping[str, Any] | None = None,
+        verbose: bool = False,
+        spark_binary: str | None = None,
+        properties_file: str | None = None,
+        yarn_queue: str | None = None,
+        deploy_mode: str | None = None,
+        use_krb5ccache: bool = False,
+        post_submit_commands: list[str] | None = None,
+        track_driver_via_k8s_api: bool = False,
+        yarn_track_via_rm_api: bool = False,
+        yarn_rm_auth: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.pipeline_params = pipeline_params
+        self.extensions = extensions
+        self.strict = strict
+        self.exchange_path = exchange_path
+        self.exchange_uri = exchange_uri
+        self.result_dir = result_dir
+        self.xcom_limit = xcom_limit
+        self.retry_on_quality_failure = retry_on_quality_failure
+        self.auto_packages = auto_packages
+        self.quick_start = quick_start
+        self.conf = conf
+        self.conn_id = conn_id
+        self.files = files
+        self.py_files = py_files
+        self.archives = archives
+        self.driver_class_path = driver_class_path
+        self.jars = jars
+        self.packages = packages
+        self.exclude_packages = exclude_packages
+        self.repositories = repositories
+        self.total_executor_cores = total_executor_cores
+        self.executor_cores = executor_cores
+        self.executor_memory = executor_memory
+        self.driver_memory = driver_memory
+        self.keytab = keytab
+        self.principal = principal
+        self.proxy_user = proxy_user
+        self.name = name
+        self.num_executors = num_executors
+        self.status_poll_interval = status_poll_interval
+        self.env_vars = env_vars
+        self.verbose = verbose
+        self.spark_binary = spark_binary
+        self.properties_file = properties_file
+        self.yarn_queue = yarn_queue
+        self.deploy_mode = deploy_mode
+        self.use_krb5ccache = use_krb5ccache
+        self.post_submit_commands = post_submit_commands
+        self.track_driver_via_k8s_api = track_driver_via_k8s_api
+        self.yarn_track_via_rm_api = yarn_track_via_rm_api
+        self.yarn_rm_auth = yarn_rm_auth
+        self.report_url: str | None = None
+        self._submission: Submission | None = None
+
+    # --- what differs between the operators ----------------------------------------------------------------------
+    def load(self, context: Context) -> Loaded:
+        """The document with its parameters bound."""
+        raise NotImplementedError
+
+    def request(self, tree: dict[str, Any]) -> dict[str, Any]:
+        """Further fields of the request."""
+        return {}
+
+    # --- Airflow -------------------------------------------------------------------------------------------------
+    def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:
+        """Render as every operator does; secrets in mappings are masked before Airflow stores the rendered fields."""
+        from ..core.secrets import values
+
+        rendered = super().render_template(content, context, *args, **kwargs)
+        if isinstance(rendered, Mapping):
+            _mask_in_airflow(values(rendered))
+        return rendered
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Lint, submit, wait, read the result.
+
+        Returns:
+            the result document without bulky parts.
+
+        Raises:
+            AirflowSkipException: there was nothing to do.
+            AirflowFailException: a fault of document, data or quality: another try would end the same.
+            AirflowException: a fault of the infrastructure.
+        """
+        from ..core.errors import SparquetError
+        from ..core.secrets import Scrubber, mask, values
+        from ..core.text import plain_tree
+        from .documents import checked
+
+        ti = context["ti"]
+        parameters = dict(self.pipeline_params or {})
+        hidden = set(values([parameters, self.conf, self.env_vars, self.packages, *(getattr(self, name) for name in SUBMIT_OPTIONS)]))
+        _mask_in_airflow(hidden)
+        loaded = self.load(context)
+        hidden |= set(values(plain_tree(loaded.tree)))
+        _mask_in_airflow(hidden)
+        scrub = Scrubber(hidden)
+        warnings = checked(loaded, self.task_kind, strict=self.strict, extensions=self.extensions)
+        for warning in warnings:
+            self.log.warning("%s", scrub(str(warning)))
+        self.log.info("Parameters: %s", mask(parameters))
+        try:
+            with self._submit(context, loaded.tree, scrub) as submission:
+                self._submission = submission
+                result = submission.run(self._request(ti, loaded, parameters), getattr(ti, "try_number", 1) or 1)
+                return self._deliver(ti, self._cleaned(result, warnings, scrub))
+        except SparquetError as error:
+            raise _airflow_error(error, scrub) from None
+
+    def on_kill(self) -> None:
+        """End spark-submit and everything it started."""
+        if self._submission is not None:
+            self._submission.kill()
+
+    # --- the way there -------------------------------------------------------------------------------------------
+    def _submit(self, context: Context, tree: dict[str, Any], scrub: Scrubber) -> Submission:
+        from airflow.sdk.exceptions import AirflowFailException
+
+        from ..hooks import connection, exchange, properties, settings
+        from ..hooks.submission import Submission
+        from .documents import Home
+
+        where = connection.target(self.conn_id, self.deploy_mode)
+        if where.is_cluster and not self.exchange_path:
+            raise AirflowFailException(
+                f"Deploy mode cluster (connection {self.conn_id!r}) needs exchange_path: a folder that this worker and the driver on the cluster share, "
+                "such as s3://connection@bucket/exchange. Without it the result cannot come back."
+            )
+        options = {name: getattr(self, name) for name in SUBMIT_OPTIONS}
+        home = Home.of(context.get("dag"), context["ti"])
+        shipped = [str(home.find(e)) for e in self.extensions if e.endswith(".py")]
+        options["py_files"] = ",".join(filter(None, [*shipped, self.py_files])) or None
+        environment = {**os.environ, **{k: str(v) for k, v in (self.env_vars or {}).items()}}
+        binary = str(self.spark_binary or where.extra.get("spark-binary") or "spark-submit")
+        if not where.is_cluster and not environment.get("SPARK_HOME"):
+            connection.check_pyspark()
+        base = Path(self.properties_file).read_text(encoding="utf-8") if self.properties_file else properties.defaults(binary, environment)[0]
+        spark_home = properties.spark_home(binary, environment) if where.is_local else None
+        installed = [jar.name for jar in (spark_home / "jars").glob("*.jar")] if spark_home else []
+        try:
+            chosen = settings.settle(
+                tree, master=where.master, conf=self.conf, name=self.name, packages=self.packages, base=properties.parse(base),
+                installed=installed, auto_packages=self.auto_packages, quick_start=self.quick_start,
+            )
+        except ValueError as error:
+            raise AirflowFailException(scrub(str(error))) from None
+        ti = context["ti"]
+        key = exchange.task_key(ti.dag_id, ti.run_id, ti.task_id, _map_index(ti))
+        folders = exchange.Exchange(key, self.exchange_path, self.exchange_uri) if where.is_cluster else exchange.Exchange(key)
+        # The driver gets the name alone: settings that it applied again would win over the operator's.
+        tree["spark"] = {"app_name": chosen.name}
+        return Submission(where, folders, chosen, options, env_vars=self.env_vars, base=base, scrub=scrub)
+
+    def _request(self, ti: Any, loaded: Loaded, parameters: dict[str, Any]) -> RunRequest:
+        from ..core.result import RunRequest
+
+        modules = [Path(e).stem if e.endswith(".py") else e for e in self.extensions]
+        return RunRequest(
+            task=self.task_kind, tree=loaded.tree, result_path="", params=parameters, extensions=modules, strict=self.strict,
+            files=loaded.files, run_id=ti.run_id, **self.request(loaded.tree),
+        )
+
+    # --- the way back --------------------------------------------------------------------------------------------
+    def _cleaned(self, result: dict[str, Any], warnings: Sequence[Any], scrub: Scrubber) -> dict[str, Any]:
+        """The result without secrets, with the warnings that were found before the submission."""
+        found = result.get("warnings") or []
+        early = [w for w in (p.to_dict() for p in warnings) if w not in found]
+        cleaned: dict[str, Any] = _redacted(scrub.tree({**result, "warnings": [*early, *found]}))
+        return cleaned
+
+    def _deliver(self, ti: Any, result: dict[str, Any]) -> dict[str, Any]:
+        from .outcome import error_of, push
+
+        place = self._keep(ti, result)
+        small, trimmed = push(ti, result, self.xcom_limit, place)
+        for warning in [*(result.get("warnings") or []), *(w.to_dict() for w in trimmed)]:
+            self.log.warning("[%s] %s: %s. %s", warning["code"], warning["at"] or "/", warning["message"], warning["remedy"])
+        self.log.info(
+            "%s: %s (%s), %s rows read, %s rows written, %s s", result.get("pipeline_name"), result.get("status"), result.get("reason"),
+            result.get("rows_read"), result.get("rows_written"), result.get("seconds"),
+        )
+        error = error_of(result, retry_on_quality_failure=self.retry_on_quality_failure)
+        if error is not None:
+            ti.xcom_push(key="return_value", value=small)  # so that later tasks can read why
+            raise error
+        return small
+
+    def _keep(self, ti: Any, result: dict[str, Any]) -> str | None:
+        """Keep the full result and its page when there is a folder for it; a failure only warns."""
+        from airflow.configuration import conf
+
+        from ..hooks.exchange import open_place
+        from .report import keep
+
+        folder = self.result_dir or conf.get("sparquet", "result_dir", fallback="")
+        if not folder:
+            return None
+        index = _map_index(ti)
+        names = [ti.dag_id, ti.run_id, ti.task_id if index < 0 else f"{ti.task_id}.{index}", str(getattr(ti, "try_number", 1))]
+        try:
+            kept = keep(result, open_place(folder), conf.get("sparquet", "result_base_url", fallback="") or None, names)
+        except Exception as error:  # noqa: BLE001 - object stores have errors of many kinds, and the data is written
+            self.log.warning("The result could not be kept in %s: %s", folder, error)
+            return None
+        self.report_url = kept.url
+        return kept.place
+
+
+def as_is(document: Any) -> Any:
+    """A mapping or list of rules that Jinja leaves alone: its ``{{…}}`` are Sparquet's own variables."""
+    return literal(document) if isinstance(document, Mapping | list) else document
+
+
+def _map_index(ti: Any) -> int:
+    index = getattr(ti, "map_index", -1)
+    return index if isinstance(index, int) else -1
+
+
+def _mask_in_airflow(secrets: Any) -> None:
+    from airflow.sdk.log import mask_secret
+
+    for secret in secrets:
+        mask_secret(secret)
+
+
+def _redacted(tree: Any) -> Any:
+    """A tree without the secrets that Airflow knows (from connections, variables and secret backends)."""
+    try:
+        from airflow.sdk.log import redact
+    except ImportError:
+        return tree
+    if isinstance(tree, str):
+        return redact(tree)
+    if isinstance(tree, dict):
+        return {k: _redacted(v) for k, v in tree.items()}
+    return [_redacted(v) for v in tree] if isinstance(tree, list) else tree
+
+
+def _airflow_error(error: Any, scrub: Scrubber) -> Exception:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    return (AirflowException if error.retryable else AirflowFailException)(scrub(str(error)))

@@ -1,0 +1,60 @@
+"""Runs a pipeline document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .base import SparquetOperator, as_is
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from ..core.text import Loaded
+
+
+class SparquetRunOperator(SparquetOperator):
+    """Run a pipeline document with Spark: read, transform, check, write.
+
+    ``return_value`` is the result document without bulky parts; every variable that the pipeline collects is an XCom of
+    its own. ``stop_if_empty`` skips the task. Failed rules and faults of document or data fail it at once; faults of
+    the infrastructure are tried again as ``retries`` says.
+
+    ```python
+    SparquetRunOperator(task_id="revenue", pipeline="pipelines/revenue.json", pipeline_params={"since": "{{ ds }}"})
+    ```
+
+    Args:
+        pipeline: the path of a JSON or YAML document, absolute, or relative to the DAG file or its bundle (templated);
+            or the document as a mapping, which Jinja never touches.
+        columns: constant columns that are added to the input, by name (templated).
+        input_view: publishes the input as a view: a name, or ``{"name": …, "type": "session"|"global"}``.
+
+    The other arguments are those of :class:`SparquetOperator`.
+    """
+
+    template_fields: Sequence[str] = ("pipeline", "columns", *SparquetOperator.template_fields)
+    template_fields_renderers = {**SparquetOperator.template_fields_renderers, "columns": "json"}
+
+    def __init__(
+        self,
+        *,
+        pipeline: str | Path | Mapping[str, Any],
+        columns: Mapping[str, Any] | None = None,
+        input_view: str | Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.pipeline = as_is(str(pipeline) if isinstance(pipeline, Path) else pipeline)
+        self.columns = columns
+        self.input_view = input_view
+
+    def load(self, context: Context) -> Loaded:
+        from .documents import Home, read
+
+        return read(self.pipeline, self.pipeline_params or {}, Home.of(context.get("dag"), context["ti"]), strict=self.strict)
+
+    def request(self, tree: dict[str, Any]) -> dict[str, Any]:
+        view = {"name": self.input_view} if isinstance(self.input_view, str) else self.input_view
+        return {"literals": dict(self.columns or {}), "input_view": dict(view) if view else None}
