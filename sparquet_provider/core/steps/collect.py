@@ -54,7 +54,7 @@ class Collect(Step):
         found = reference(df, self.column, run, "/column")
         kind = found.type.typeName()
         if kind in ("array", "map", "struct", "variant"):
-            raise run.fault("WRONG_TYPE", "/column", found=f"a column of type {found.type_name}", expected="a column of single values", hint=", or name a field")
+            raise run.fault("WRONG_TYPE", "/column", found=f"a column of type {found.type_name}", expected="a column of plain values", hint=", or a field")
         value = F.col(found.sql)
         # Instants travel as numbers: Python would show them in the time zone of the machine, SQL reads them in the session's.
         values = df.select((F.unix_micros(value) if kind == "timestamp" else value).alias("value")).where("value IS NOT NULL").distinct()

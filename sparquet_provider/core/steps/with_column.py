@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ..document import Step
 from ..errors import Problem, pointer
-from ..parts import Change, in_turn
+from ..parts import in_turn
 from ..spec import Field, spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ..context import Run
+    from ..parts import Change
 
 #: A star that stands for columns (not a multiplication), or a comment that could hide one.
 _STAR = re.compile(r"(?:^|[(,.])\s*\*|/\*|--")

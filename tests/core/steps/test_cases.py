@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cases import all_cases, assert_problems, document, forget, frame, problems_of, registry, written
+from tests.core.steps.cases import all_cases, assert_problems, document, forget, frame, problems_of, registry, written
 
 from sparquet_provider.core.registry import built_in_steps
 from sparquet_provider.core.run import Options, execute
