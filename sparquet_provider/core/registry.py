@@ -76,7 +76,11 @@ class Registry:
 
     def register(self, kind: Kind, name: str, cls: type) -> None:
         """Add a custom type; replacing a built-in one is recorded as a warning in ``problems``."""
-        built_in: dict[str, Any] = {"transformation": {**built_in_steps()}, "validator": {**built_in_rules()}}.get(kind, {**built_in_formats()})
+        built_in: dict[str, Any] = dict(built_in_formats())
+        if kind == "transformation":
+            built_in = dict(built_in_steps())
+        elif kind == "validator":
+            built_in = dict(built_in_rules())
         if name in built_in:
             self.problems.append(Problem("BUILT_IN_REPLACED", "", {"kind": kind, "found": name}, "warning"))
         if kind == "transformation":

@@ -17,6 +17,7 @@ from .engine import Engine, observed
 from .errors import Problem, SparquetError, pointer
 from .faults import translate
 from .formats.safety import refuse_overwriting_source
+from .parts import with_origins
 from .plan import Plan, describe_output, describe_source, explain, plan
 from .quality import engine as quality
 from .quality.report import report_frame
@@ -173,7 +174,7 @@ class _Execution:
     def _step_fault(self, error: Exception, at: str, step: Step, df: DataFrame) -> SparquetError:
         from .custom import CustomStep
 
-        found = translate(error, at, Columns.of(df).names)
+        found = with_origins(translate(error, at, Columns.of(df).names), self.ctx)
         if isinstance(step, CustomStep) and found.code == "INTERNAL":
             return SparquetError("EXTENSION_FAILED", at, found=step.type, reason=f"{type(error).__name__}: {error}", cause=error)
         return found
@@ -258,7 +259,7 @@ class _Execution:
         log.info("%s: %s, %s rows (%.1f s)", run.at.lstrip("/"), describe_output(output), _or_unknown(entry.rows_written), entry.seconds)
 
     def _write_fault(self, error: Exception, run: Run, output: Output, df: DataFrame) -> SparquetError:
-        found = translate(error, run.at, Columns.of(df).names)
+        found = with_origins(translate(error, run.at, Columns.of(df).names), run)
         if found.code == "WRITE_CONFLICT":
             return SparquetError("WRITE_CONFLICT", run.at, found=output.path, cause=error)
         return found

@@ -407,17 +407,21 @@ def _render_value(value: Any, sql: bool, variables: Mapping[str, Any]) -> Any:
     return value
 
 
-def texts(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a spec with its place; texts of nested steps are left to their own turn."""
+def texts(part: Spec, at: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a part in which variables are replaced, with its place; nested steps are left to their own turn."""
+    for name, member in members_of(type(part)).items():
+        if member.field.runtime:
+            yield from _texts_of(getattr(part, name), at + pointer(member.key))
+
+
+def _texts_of(value: Any, at: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield at, value
     elif isinstance(value, Mapping):
         for k, v in value.items():
-            yield from texts(v, at + pointer(str(k)))
+            yield from _texts_of(v, at + pointer(str(k)))
     elif isinstance(value, tuple | list):
         for i, v in enumerate(value):
-            yield from texts(v, at + pointer(i))
+            yield from _texts_of(v, at + pointer(i))
     elif isinstance(value, Spec) and not value.RENDERED_WHEN_RUN:
-        for name, member in members_of(type(value)).items():
-            if member.field.runtime:
-                yield from texts(getattr(value, name), at + pointer(member.key))
+        yield from texts(value, at)

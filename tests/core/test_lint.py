@@ -96,7 +96,7 @@ def objects(tree: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 #: Keys whose inner keys belong to the user, so that nothing in them is wrong.
 FREE = ("options", "configs", "mappings", "fields", "columns", "value", "b")
-REQUIRED = {"name", "input", "type", "format", "condition", "mappings", "column", "fields", "query", "with", "as", "by", "agg", "pattern", "rules"}
+REQUIRED = {"name", "input", "type", "format", "condition", "mappings", "column", "fields", "query", "with", "as", "by", "agg", "pattern"}
 
 
 def mutate(random: Random) -> tuple[dict[str, Any], str]:
@@ -124,7 +124,7 @@ def mutate(random: Random) -> tuple[dict[str, Any], str]:
         elif kind == "unknown type" and key in ("type", "format", "how", "on_failure", "method") and key != "method":
             target[key] = target[key][:-1] + "xx"
             return document, f"{at}/{key} is unknown"
-        elif kind == "empty" and key in ("condition", "agg", "by", "name", "pattern") and at:
+        elif kind == "empty" and key in ("condition", "agg", "name", "pattern") and at:
             target[key] = type(target[key])()
             return document, f"{at}/{key} is empty"
 

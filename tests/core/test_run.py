@@ -125,7 +125,8 @@ def test_the_second_output_fails_and_the_first_is_told(spark, folder: Path) -> N
 )
 def test_spark_faults_have_a_place(spark, folder: Path, step: dict[str, Any], code: str, says: str) -> None:
     result = Sparquet(spark).run_from_dict(document(folder, transformations=[{"type": "distinct"}, step]))
-    assert (result.status, result.problems[0].code, result.problems[0].at) == ("failed", code, "/transformations/1")
+    assert (result.status, result.problems[0].code) == ("failed", code)
+    assert result.problems[0].at.startswith("/transformations/1")
     assert says.casefold() in str(result.error).casefold() and "Traceback" not in str(result.error)
 
 

@@ -29,11 +29,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from sparquet_provider.core.errors import Problem
-from sparquet_provider.core.extension import BaseReader, BaseWriter
+from sparquet_provider.core.extension import BaseWriter
 from sparquet_provider.core.lint import lint
-from sparquet_provider.core.registry import Registry
 from sparquet_provider.core.result import PipelineResult
-from sparquet_provider.core.run import Options, execute
+from sparquet_provider.core.sparquet import Sparquet
 from sparquet_provider.core.text import load
 
 if TYPE_CHECKING:
@@ -53,11 +52,6 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-class _Reader(BaseReader):
-    def read(self) -> DataFrame:
-        return self.spark.table(self.config.path)
-
-
 class _Writer(BaseWriter):
     """Keeps what was written: the rows as they left the run."""
 
@@ -70,11 +64,10 @@ class _Writer(BaseWriter):
         return len(self.rows)
 
 
-def registry() -> Registry:
-    """The built-ins, a source ``case`` that reads a view, and a destination ``case`` that remembers."""
-    found = Registry()
-    found.register("reader", "case", _Reader)
-    found.register("writer", "case", _Writer)
+def door(spark: SparkSession | None = None) -> Sparquet:
+    """The package's door, with a destination ``case`` that remembers what was written."""
+    found = Sparquet(spark)
+    found.register_writer("case", _Writer)
     return found
 
 
@@ -87,13 +80,13 @@ def all_cases() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def document(*steps: Mapping[str, Any], **keys: Any) -> dict[str, Any]:
     """A pipeline with these steps."""
-    return {"name": "case", "input": {"format": "case", "path": "case_input"}, "transformations": list(steps), "output": {"format": "case", "path": "x"}, **keys}
+    return {"name": "case", "input": {"format": "view", "path": "case_input"}, "transformations": list(steps), "output": {"format": "case", "path": "x"}, **keys}
 
 
 def problems_of(doc: Mapping[str, Any], params: Mapping[str, Any] | None = None, strict: bool = True) -> tuple[Any, list[Problem]]:
     """The parsed document (None when it is wrong) and what the linter says."""
     loaded = load(doc, params, strict=strict)
-    parsed, found = lint(loaded.tree, registry(), strict=strict)
+    parsed, found = lint(loaded.tree, door().registry, strict=strict)
     return parsed, [*loaded.problems, *found]
 
 
@@ -145,11 +138,10 @@ def ddl(df: DataFrame) -> str:
     return ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in df.schema)
 
 
-def run(spark: SparkSession, df: DataFrame, *steps: Mapping[str, Any], **options: Any) -> PipelineResult:
-    """Run steps over a frame; the document must be without errors."""
-    parsed, problems = problems_of(document(*steps))
-    assert parsed is not None, "\n".join(map(str, problems))
-    return execute(parsed, registry(), spark, Options(input_df=df, **options), [p for p in problems if p.severity == "warning"])
+def run(spark: SparkSession, df: DataFrame, *steps: Mapping[str, Any], params: Mapping[str, Any] | None = None, strict: bool = True, **columns: Any) -> PipelineResult:
+    """Run steps over a frame."""
+    forget()
+    return door(spark).run_from_dict(document(*steps), params, df, columns, strict=strict)
 
 
 def written() -> tuple[str, list[tuple[Any, ...]]]:

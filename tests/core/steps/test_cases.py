@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.steps.cases import all_cases, assert_problems, document, forget, frame, problems_of, registry, written
+from tests.core.steps.cases import all_cases, assert_problems, document, frame, problems_of, run, written
 
 from sparquet_provider.core.registry import built_in_steps
-from sparquet_provider.core.run import Options, execute
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,13 +34,10 @@ def test_the_linter_finds_it_before_spark(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", RUNS)
 def test_the_step_does_it(case: dict[str, Any], spark: SparkSession) -> None:
-    parsed, problems = problems_of(document(*steps_of(case)), case.get("params"), case.get("strict", True))
-    assert parsed is not None, "\n".join(map(str, problems))
     for name, table in case.get("sources", {}).items():
         frame(spark, table["schema"], table["rows"]).createOrReplaceTempView(name)
-    forget()
     given = frame(spark, case["in"]["schema"], case["in"]["rows"])
-    result = execute(parsed, registry(), spark, Options(input_df=given, literals=case.get("literals", {})), problems)
+    result = run(spark, given, *steps_of(case), params=case.get("params"), **case.get("literals", {}))
     expected = case.get("errors", [case["error"]] if "error" in case else [])
     assert_problems(result.problems, expected)
     assert_problems(result.warnings, case.get("warnings", []))
