@@ -1,0 +1,199 @@
+"""The command ``sparquet``: it parses arguments, calls the core and prints; no rule of its own.
+
+Exit codes: 0 success or skipped, 1 the run failed, 2 wrong usage or a document with errors, 3 quality failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .core import bundle
+from .core.__main__ import load_extension
+from .core.errors import Problem, SparquetError
+from .core.lint import lint
+from .core.plan import explain
+from .core.registry import Registry
+from .core.result import PipelineResult
+from .core.schema import pipeline_schema
+from .core.sparquet import Sparquet
+from .core.text import load
+
+SUCCESS, RUN_FAILED, USAGE, QUALITY_FAILED = 0, 1, 2, 3
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    try:
+        handler: Callable[[argparse.Namespace], int] = args.handler
+        return handler(args)
+    except SparquetError as error:
+        _print_problems(list(error.problems), args)
+        return USAGE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sparquet", description="Declarative Spark pipelines.")
+    parser.add_argument("--version", action="version", version=f"sparquet {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, handler: Callable[[argparse.Namespace], int], text: str, *, document: bool = False) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(handler=handler)
+        sub.add_argument("--json", action="store_true", help="print JSON for machines")
+        if document:
+            sub.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="the text value of a {NAME} placeholder")
+            sub.add_argument("--param-json", action="append", default=[], metavar="NAME=JSON", help="its value as JSON: a number, a list, true, null")
+            sub.add_argument("--extension", action="append", default=[], metavar="MODULE", help="a module or .py file whose register(sparquet) adds custom types")
+            sub.add_argument("--no-strict", dest="strict", action="store_false", help="misspelt keys and placeholders without a value are only warnings")
+        return sub
+
+    run = command("run", _run, "Run a pipeline document on this machine or a given master.", document=True)
+    run.add_argument("file", help="a .json, .yaml or .yml document")
+    run.add_argument("--master", help="the Spark master (local[*] by default)")
+    run.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a spark.* setting; wins over the document's")
+    check = command("lint", _lint, "Report every defect of documents without starting Spark.", document=True)
+    check.add_argument("file", nargs="+", help="documents")
+    plan = command("explain", _explain, "Print the plan of a document without starting Spark.", document=True)
+    plan.add_argument("file", help="a document")
+    command("schema", _schema, "Print the JSON Schema of pipeline documents.")
+    able = command("capabilities", _capabilities, "Print the transformations, readers, writers and validators.")
+    able.add_argument("--extension", action="append", default=[], metavar="MODULE", help="a module or .py file whose register(sparquet) adds custom types")
+    zipped = command("bundle", _bundle, "Write the core as a zip for --py-files, notebooks and other clusters.")
+    zipped.add_argument("folder", nargs="?", default=".", help="where to write it (here by default)")
+    return parser
+
+
+# --- commands ------------------------------------------------------------------------------------------------------
+def _run(args: argparse.Namespace) -> int:
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    configs = _pairs(args.conf, "--conf")
+    sparquet = Sparquet({"master": args.master, "configs": {**_local_defaults(args), **configs}})
+    for extension in args.extension:
+        load_extension(extension, sparquet)
+    result = sparquet.run(args.file, _params(args), strict=args.strict)
+    if args.json:
+        print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+    else:
+        print(_summary(result))
+    if result.success:
+        return SUCCESS
+    return {"quality": QUALITY_FAILED, "document": USAGE}.get(result.reason, RUN_FAILED)
+
+
+def _lint(args: argparse.Namespace) -> int:
+    types = _types(args)
+    found: dict[str, list[Problem]] = {}
+    for file in args.file:
+        loaded = load(file, _params(args), strict=args.strict)
+        problems = list(loaded.problems)
+        if loaded.tree is not None:
+            problems += lint(loaded.tree, types, strict=args.strict, files=loaded.files)[1]
+        found[file] = problems
+    if args.json:
+        print(json.dumps({f: [p.to_dict() for p in ps] for f, ps in found.items()}, ensure_ascii=False, indent=2))
+    else:
+        for file, problems in found.items():
+            for problem in problems:
+                print(f"{file}: {problem.severity}: {problem}")
+            if not problems:
+                print(f"{file}: ok")
+    return USAGE if any(p.severity == "error" for ps in found.values() for p in ps) else SUCCESS
+
+
+def _explain(args: argparse.Namespace) -> int:
+    loaded = load(args.file, _params(args), strict=args.strict)
+    document, problems = (None, []) if loaded.tree is None else lint(loaded.tree, _types(args), strict=args.strict, files=loaded.files)
+    problems = [*loaded.problems, *problems]
+    if document is None or any(p.severity == "error" for p in problems):
+        _print_problems(problems, args)
+        return USAGE
+    lines = explain(document)
+    print(json.dumps({"plan": lines, "warnings": [p.to_dict() for p in problems]}, ensure_ascii=False, indent=2) if args.json else "\n".join(lines))
+    return SUCCESS
+
+
+def _schema(args: argparse.Namespace) -> int:
+    print(json.dumps(pipeline_schema(), ensure_ascii=False, indent=2))
+    return SUCCESS
+
+
+def _capabilities(args: argparse.Namespace) -> int:
+    print(json.dumps(_types(args).capabilities(), ensure_ascii=False, indent=2))
+    return SUCCESS
+
+
+def _bundle(args: argparse.Namespace) -> int:
+    folder = Path(args.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = bundle.build(folder)
+    print(json.dumps({"path": str(path), "bytes": path.stat().st_size}) if args.json else path)
+    return SUCCESS
+
+
+# --- arguments -----------------------------------------------------------------------------------------------------
+def _types(args: argparse.Namespace) -> Registry:
+    sparquet = Sparquet()
+    for extension in args.extension:
+        load_extension(extension, sparquet)
+    return sparquet.registry
+
+
+def _params(args: argparse.Namespace) -> dict[str, Any]:
+    params: dict[str, Any] = _pairs(args.param, "--param")
+    for name, text in _pairs(args.param_json, "--param-json").items():
+        try:
+            params[name] = json.loads(text)
+        except ValueError as error:
+            raise SparquetError("WRONG_TYPE", found=repr(text), expected=f"JSON after --param-json {name}=", hint="") from error
+    return params
+
+
+def _pairs(items: list[str], option: str) -> dict[str, Any]:
+    for item in items:
+        if "=" not in item:
+            raise SparquetError("WRONG_TYPE", found=repr(item), expected=f"NAME=VALUE after {option}", hint="")
+    return {k: v for k, _, v in (item.partition("=") for item in items)}
+
+
+def _local_defaults(args: argparse.Namespace) -> dict[str, str]:
+    return {}
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+def _print_problems(problems: list[Problem], args: argparse.Namespace) -> None:
+    if args.json:
+        print(json.dumps({"problems": [p.to_dict() for p in problems]}, ensure_ascii=False, indent=2))
+    else:
+        for problem in problems:
+            print(f"{problem.severity}: {problem}", file=sys.stderr)
+
+
+def _summary(result: PipelineResult) -> str:
+    lines = [f"{result.pipeline_name}: {result.status}" + (f" ({result.reason})" if result.status != "success" else "")]
+    lines += [f"  {problem}" for problem in result.problems]
+    if result.skipped:
+        lines.append(f"  {result.message}")
+    lines.append(f"  rows read: {_count(result.rows_read)}, rows written: {_count(result.rows_written)}, {result.seconds} s")
+    lines += [f"  {o.at}: {o.format} {o.path or ''} {o.mode}: {o.status}, {_count(o.rows_written)} rows" for o in result.outputs]
+    lines += [f"  rule {check}" for check in result.validation_results]
+    lines += [f"  variable {name} = {value!r}"[:120] for name, value in result.variables.items()]
+    lines += [f"  warning: {problem}" for problem in result.warnings]
+    return "\n".join(lines)
+
+
+def _count(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
