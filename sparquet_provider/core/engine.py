@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -164,16 +165,24 @@ class Engine:
         if self.connect:
             return set(df.inputFiles())
         roots: set[str] = set()
-        leaves = df._jdf.queryExecution().analyzed().collectLeaves()
-        for i in range(leaves.size()):
-            leaf = leaves.apply(i)
-            if leaf.getClass().getSimpleName() != "LogicalRelation":
-                continue
-            relation = leaf.relation()
-            if relation.getClass().getSimpleName() == "HadoopFsRelation":
-                paths = relation.location().rootPaths()
-                roots |= {str(paths.apply(j).toString()) for j in range(paths.size())}
+        plan = df._jdf.queryExecution().analyzed()
+        inner = plan.subqueriesAll()
+        for part in (plan, *(inner.apply(i) for i in range(inner.size()))):
+            leaves = part.collectLeaves()
+            for i in range(leaves.size()):
+                roots |= self._roots_of(leaves.apply(i))
         return roots
+
+    @staticmethod
+    def _roots_of(leaf: Any) -> set[str]:
+        kind = leaf.getClass().getSimpleName()
+        if kind == "DataSourceV2Relation":
+            place = leaf.table().properties().get("location")
+            return {str(place)} if place else set()
+        if kind != "LogicalRelation" or leaf.relation().getClass().getSimpleName() != "HadoopFsRelation":
+            return set()
+        paths = leaf.relation().location().rootPaths()
+        return {str(paths.apply(j).toString()) for j in range(paths.size())}
 
     def check_analysis(self, df: DataFrame) -> DataFrame:
         """The same frame; on Connect, where analysis is late, it takes place now so that faults have a place."""
@@ -198,6 +207,33 @@ class Engine:
         else:
             text = str(df._jdf.queryExecution().analyzed().toString())
         return any(not _ROW_SOURCE.search(line) for line in re.findall(r"\bRelation(?:V2)?\b[^\n]*", text))
+
+    # --- queries ---------------------------------------------------------------------------------------------
+    def query(self, df: DataFrame, name: str, query: str) -> DataFrame:
+        """The result of a query in which ``name`` stands for the frame.
+
+        A common table expression gives the frame that name, so neither views of the session nor other queries with
+        the same name matter, and no view is left behind. The parentheses let the query bring a WITH of its own.
+        """
+        def over(frame: str, text: str) -> str:
+            return f"WITH `{name.replace('`', '``')}` AS (SELECT * FROM {frame}) (\n{text}\n)"  # noqa: S608 - the author's own query
+
+        if self.connect:
+            # The frame travels inside the plan; the braces of the text itself are no arguments.
+            return self.spark.sql(over("{frame}", query.replace("{", "{{").replace("}", "}}")), frame=df)
+        view = f"_sparquet_{uuid.uuid4().hex}"
+        df.createOrReplaceTempView(view)
+        try:
+            return self.spark.sql(over(view, query))
+        finally:
+            self.drop_view(view)
+
+    def drop_view(self, name: str) -> None:
+        """Drop a temporary view; the rows that are cached for its frame stay (``catalog.dropTempView`` would free them)."""
+        if self.connect:
+            self.spark.catalog.dropTempView(name)
+        else:
+            self.spark._jsparkSession.sessionState().catalog().dropTempView(name)
 
     # --- materialising ---------------------------------------------------------------------------------------
     def local_checkpoint(self, df: DataFrame, *, eager: bool) -> tuple[DataFrame, bool]:

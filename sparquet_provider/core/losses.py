@@ -1,12 +1,12 @@
 """Values that a ``try_cast`` turns into null: which pairs of types can lose any, and when counting them costs nothing.
 
 An observation counts them while the first action runs. It stops filters on their way to the source (columns are still
-pruned), and it holds wrong numbers when that action reads only a part. So it is left out where either may happen.
+pruned), and it holds wrong numbers when that action reads only a part of the rows, or reads them twice (sorting samples
+the rows first). So it is left out where any of this may happen.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from .document import Step
@@ -24,14 +24,13 @@ _TIMES = ("date", "timestamp", "timestamp_ntz")
 _TEXT = ("string", "char", "varchar")
 _NESTED = ("array", "map", "struct")
 
-#: Steps that read every row when they run or make others run.
+#: Steps that read every row once when they run or make others run.
 _WHOLE = frozenset({
-    "filter", "select", "drop", "rename", "cast", "sort", "drop_duplicates", "distinct", "fill_na", "with_column", "struct", "group_by",
-    "join", "union", "repartition", "checkpoint", "collect", "transform",
+    "filter", "select", "drop", "rename", "cast", "drop_duplicates", "distinct", "fill_na", "with_column", "struct", "group_by",
+    "join", "union", "repartition", "checkpoint", "collect", "debug", "transform",
 })
 #: Steps whose filters Spark would move to the source, were there no observation.
-_PUSHES = frozenset({"filter", "join", "sql", "transform"})
-_LIMITS = re.compile(r"\b(?:limit|offset|tablesample|exists)\b", re.IGNORECASE)
+_PUSHES = frozenset({"filter", "join", "transform"})
 
 
 def can_lose(source: DataType, target: DataType) -> bool:
@@ -78,8 +77,8 @@ def why_not_counted(df: DataFrame, run: Run) -> str:
         return run.uncounted
     pushes = ""
     for step in run.following:
-        if reason := _reads_a_part(step):
-            return reason
+        if not _reads_once(step):
+            return f"the {step.type} after it may read a part of the rows only, or read them twice"
         if step.type in _PUSHES:
             pushes = pushes or step.type
         if step.type == "checkpoint" and getattr(step, "eager", False):
@@ -89,11 +88,9 @@ def why_not_counted(df: DataFrame, run: Run) -> str:
     return ""
 
 
-def _reads_a_part(step: Step) -> str:
-    if step.type == "stop_if_empty":
-        return "the stop_if_empty after it looks at a part of the rows only"
+def _reads_once(step: Step) -> bool:
     if step.type == "debug":
-        return "the debug after it shows a part of the rows only" if "show" in getattr(step, "actions", ()) else ""
-    if step.type == "sql":
-        return "the sql after it may read a part of the rows only" if _LIMITS.search(getattr(step, "query", "")) else ""
-    return "" if step.type in _WHOLE else f"the {step.type} after it may read a part of the rows only"
+        return "show" not in getattr(step, "actions", ())
+    if step.type == "repartition":
+        return not getattr(step, "range", False)
+    return step.type in _WHOLE

@@ -14,7 +14,7 @@ _LABELS = {
     "PushedAggregates": "pushed_aggregates", "PushedAggregation": "pushed_aggregates",
     "PushedGroupBy": "pushed_group_by", "PushedGroupByExpressions": "pushed_group_by", "RuntimeFilters": "runtime_filters",
 }
-_ICEBERG = re.compile(r"\[(?:[^\[\]]*, )?filters=(?P<filters>.*?)(?:, groupedBy=(?P<group>.*?))?\]\s*$")
+_ICEBERG = re.compile(r"[\[ ]filters=(?P<filters>.*?)(?:, runtimeFilters=(?P<runtime>.*?))?(?:, groupedBy=(?P<group>.*?))?[\])]\s*$")
 _ROW_FORMATS = ("csv", "json", "text", "xml")
 
 
@@ -93,6 +93,7 @@ def _scan(name: str, lines: list[str]) -> Scan:
             setattr(scan, _LABELS[label], (text[1:-1] if text.startswith("[") and text.endswith("]") else text).strip())
         elif match := _ICEBERG.search(line):
             scan.pushed_filters = scan.pushed_filters or match["filters"].strip()
+            scan.runtime_filters = scan.runtime_filters or (match["runtime"] or "").strip()
             scan.pushed_group_by = scan.pushed_group_by or (match["group"] or "").strip()
     # Dynamic pruning stands among the partition filters of files, and is a runtime filter.
     dynamic = [part for part in scan.partition_filters.split(", ") if "dynamicpruning" in part]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from ..columns import Columns, Reference
 from ..document import Step
 from ..errors import Problem, SparquetError, nearest, pointer
+from ..parts import with_origins
 from ..spec import Field, shown, spec
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class FillNa(Step):
             return self._everywhere(df, columns, self.value, run)
         fills: dict[str, Column] = {}
         for at, name, value in wanted:
-            found = self._find(columns, name)
+            found = self._find(columns, name, run, at)
             if found is None:
                 near = nearest(name, columns.names)
                 run.warn("NOTHING_CHANGED", at, reason=f"there is no column {name!r} to fill" + (f"; nearest: {near!r}" if near else ""))
@@ -72,13 +73,13 @@ class FillNa(Step):
         return df.withColumns(fills)
 
     @staticmethod
-    def _find(columns: Columns, name: str) -> Reference | None:
+    def _find(columns: Columns, name: str, run: Run, at: str) -> Reference | None:
         try:
             found = columns.find(name)
         except SparquetError as error:
             if error.code == "COLUMN_NOT_FOUND":
                 return None
-            raise
+            raise with_origins(error, run).located(run.at + at) from error
         return found if found.name in columns.names else None
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ..columns import quoted
 from ..document import Step
 from ..errors import Problem
 from ..parts import part
@@ -41,12 +40,8 @@ class Sql(Step):
             yield Problem("WRONG_TYPE", at + "/view_name", {"found": repr(self.view_name), "expected": "a simple name (letters, digits, _)", "hint": ""})
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
-        # The frame goes in as an argument of the query, so no view outlives it; the braces of the text are not arguments.
-        query = without_semicolon(self.query).replace("{", "{{").replace("}", "}}")
-        # The parentheses let the query bring its own WITH, even one that defines the same name again.
         with part(run, "/query", df.columns):
-            text = f"WITH {quoted(self.view_name)} AS (SELECT * FROM {{frame}}) (\n{query}\n)"  # noqa: S608 - the author's own query
-            return run.engine.check_analysis(run.spark.sql(text, frame=df))
+            return run.engine.check_analysis(run.engine.query(df, self.view_name, without_semicolon(self.query)))
 
 
 def without_semicolon(query: str) -> str:

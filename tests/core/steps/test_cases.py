@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.steps.cases import all_cases, assert_problems, document, frame, problems_of, run, written
 
 from sparquet_provider.core.registry import built_in_steps
+from tests.core.steps.cases import all_cases, assert_problems, document, frame, problems_of, run, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
