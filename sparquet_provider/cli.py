@@ -17,13 +17,18 @@ from . import __version__
 from .core import bundle
 from .core.__main__ import load_extension
 from .core.errors import Problem, SparquetError
+from .core.faults import quiet_spark_errors
+from .core.jars import resolve
 from .core.lint import lint
 from .core.plan import explain
 from .core.registry import Registry
 from .core.result import PipelineResult
+from .core.run import Options
 from .core.schema import pipeline_schema
+from .core.secrets import mask
 from .core.sparquet import Sparquet
 from .core.text import load
+from .hooks.settings import is_local, settle
 
 SUCCESS, RUN_FAILED, USAGE, QUALITY_FAILED = 0, 1, 2, 3
 
@@ -74,20 +79,37 @@ def _parser() -> argparse.ArgumentParser:
 
 # --- commands ------------------------------------------------------------------------------------------------------
 def _run(args: argparse.Namespace) -> int:
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-    configs = _pairs(args.conf, "--conf")
-    sparquet = Sparquet({"master": args.master, "configs": {**_local_defaults(args), **configs}})
+    _log_to_stderr()
+    params = _params(args)
+    loaded = load(args.file, params, strict=args.strict)
+    master = args.master or "local[*]"
+    configs: dict[str, str] = {}
+    if isinstance(loaded.tree, dict):
+        configs = _settings(loaded.tree, master, _pairs(args.conf, "--conf"))
+    sparquet = Sparquet({"master": master, "configs": configs})
     for extension in args.extension:
         load_extension(extension, sparquet)
-    result = sparquet.run(args.file, _params(args), strict=args.strict)
-    if args.json:
-        print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
-    else:
-        print(_summary(result))
+    result = sparquet.run_loaded(loaded, Options(params=mask(params)), strict=args.strict)
+    print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) if args.json else _summary(result))
     if result.success:
         return SUCCESS
     return {"quality": QUALITY_FAILED, "document": USAGE}.get(result.reason, RUN_FAILED)
+
+
+def _settings(tree: dict[str, Any], master: str, conf: dict[str, Any]) -> dict[str, str]:
+    """The session's settings, as an operator would submit them; connector jars come from the cache on a local master."""
+    chosen = settle(tree, master=master, conf=conf)
+    if not chosen.packages:
+        return chosen.conf
+    if is_local(master):
+        return {**chosen.conf, "spark.jars": ",".join(filter(None, [chosen.conf.get("spark.jars"), *resolve(chosen.packages)]))}
+    return {**chosen.conf, "spark.jars.packages": ",".join(chosen.packages)}
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    quiet_spark_errors()
 
 
 def _lint(args: argparse.Namespace) -> int:
@@ -163,10 +185,6 @@ def _pairs(items: list[str], option: str) -> dict[str, Any]:
         if "=" not in item:
             raise SparquetError("WRONG_TYPE", found=repr(item), expected=f"NAME=VALUE after {option}", hint="")
     return {k: v for k, _, v in (item.partition("=") for item in items)}
-
-
-def _local_defaults(args: argparse.Namespace) -> dict[str, str]:
-    return {}
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Problem, SparquetError
+from .faults import quiet_spark_errors
 from .result import PipelineResult, RunRequest, jsonable
 from .run import Options
 from .secrets import Scrubber, mask, values
@@ -133,6 +134,7 @@ def _log_to_stdout(hide: Scrubber) -> None:
     log.handlers[:] = [handler]
     log.setLevel(logging.INFO)
     log.propagate = False
+    quiet_spark_errors()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -55,6 +56,12 @@ def translate(error: BaseException, at: str = "", columns: Iterable[str] = ()) -
             return SparquetError("VALUE_FAILED", at, reason=found, cause=error)
         return SparquetError("ENGINE_FAILED", at, reason=_reason(error, condition), cause=error)
     return SparquetError("INTERNAL", at, reason=f"{kind}: {_head(error)}", cause=error)
+
+
+def quiet_spark_errors() -> None:
+    """Stop PySpark from printing every fault once more, with its trace and values of the data, before we report it."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _condition(error: Any) -> str:

@@ -60,7 +60,7 @@ class Sparquet:
         Returns:
             the result; a faulty document and a failed run are results too (see ``raise_for_status``).
         """
-        return self._run(load(path, params, root=root, strict=strict), str(path), params, input_df, columns, input_view, strict, run_id)
+        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id)
 
     def run_from_dict(
         self,
@@ -75,10 +75,12 @@ class Sparquet:
         run_id: str = "",
     ) -> PipelineResult:
         """Run a document given as a mapping; see :meth:`run`. Includes are relative to the working directory."""
-        return self._run(load(document, params, root=root, strict=strict), "", params, input_df, columns, input_view, strict, run_id)
+        return self._run(load(document, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id)
 
     def run_loaded(self, loaded: Loaded, options: Options, *, strict: bool = True, check: bool = False) -> PipelineResult:
         """Run a tree that is loaded already (the driver's way in). ``check`` reads it as input and rules only."""
+        if loaded.tree is None:
+            return faulty("", [p for p in loaded.problems if p.severity == "error"], loaded.problems, options)
         document: Any
         document, problems = (lint_check if check else lint)(loaded.tree, self.registry, strict=strict, files=loaded.files)
         problems = [*loaded.problems, *problems]
@@ -92,10 +94,8 @@ class Sparquet:
             return faulty(document.name, list(error.problems), problems, options)
         return execute(document, self.registry, session, options, warnings)
 
-    def _run(self, loaded: Loaded, path: str, params: Mapping[str, Any] | None, input_df: DataFrame | None, columns: Mapping[str, Any] | None, input_view: str | Mapping[str, str] | None, strict: bool, run_id: str) -> PipelineResult:
+    def _run(self, loaded: Loaded, params: Mapping[str, Any] | None, input_df: DataFrame | None, columns: Mapping[str, Any] | None, input_view: str | Mapping[str, str] | None, strict: bool, run_id: str) -> PipelineResult:
         options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}))
-        if loaded.tree is None:
-            return faulty(Path(path).stem, [p for p in loaded.problems if p.severity == "error"], loaded.problems, options)
         return self.run_loaded(loaded, options, strict=strict)
 
     def session(self, block: SparkBlock, warnings: list[Problem]) -> SparkSession:
@@ -159,7 +159,7 @@ def faulty(name: str, errors: list[Problem], problems: list[Problem], options: O
     """The result of a run that never began."""
     error = SparquetError.of(errors)
     return PipelineResult(
-        name, "failed", errors[0].category if errors else "document", str(error), run_id=options.run_id, params=dict(options.params),
+        name, "failed", errors[0].category if errors else "document", str(error), run_id=options.run_id, params=dict(options.params), rows_written=0,
         problems=errors, warnings=[p for p in problems if p.severity == "warning"],
     )
 
