@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def environment(*, home: Path, data: Path, spark_conf: Path, dags: Path = ROOT / "dags") -> dict[str, str]:
     """The variables of an Airflow on SQLite in ``home``, with a local Spark configured by ``spark_conf``."""
     own_scripts = str(Path(sys.executable).parent)
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("AIRFLOW", "SPARK_HOME"))}
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("AIRFLOW", "SPARK_HOME", "PYTEST"))}
     return clean | {
         "PATH": own_scripts + os.pathsep + os.environ.get("PATH", ""),
         "AIRFLOW_HOME": str(home),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,22 @@ from typing import Any
 import pytest
 
 from scripts import demo_data, run_dag
+
+#: Seconds for all runs of one call; a machine that other work keeps busy needs minutes.
+LIMIT = 600
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process that is still running, with everything it started (Airflow starts Spark, Spark starts Python)."""
+    if process.poll() is not None:
+        return
+    import psutil
+
+    tree = [*psutil.Process(process.pid).children(recursive=True), process]
+    for part in tree:
+        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+            part.kill()
+    process.wait()
 
 
 @pytest.fixture(scope="session")
@@ -40,16 +57,19 @@ def run_dags(airflow_home: Path, spark_conf: Path, data: Path, tmp_path: Path) -
     """Run ``dag_id[@date]`` one after the other; returns how each ended."""
 
     def run(*wanted: str) -> list[dict[str, Any]]:
-        outcome = tmp_path / "outcome.json"
-        done = subprocess.run(
-            [sys.executable, str(run_dag.ROOT / "scripts" / "run_dag.py"), "--json", str(outcome), *wanted],
-            env=run_dag.environment(home=airflow_home, data=data, spark_conf=spark_conf),
-            capture_output=True, text=True, timeout=300, check=False,
-        )
-        assert outcome.exists(), f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        outcome, log = tmp_path / "outcome.json", tmp_path / "run.log"
+        command = [sys.executable, str(run_dag.ROOT / "scripts" / "run_dag.py"), "--json", str(outcome), *wanted]
+        with log.open("wb") as file:
+            process = subprocess.Popen(command, env=run_dag.environment(home=airflow_home, data=data, spark_conf=spark_conf), stdout=file, stderr=file)
+            try:
+                process.wait(LIMIT)
+            finally:
+                end_tree(process)
+        text = log.read_text(encoding="utf-8", errors="replace")
+        assert outcome.exists(), text[-6000:]
         ended: list[dict[str, Any]] = json.loads(outcome.read_text(encoding="utf-8"))
         outcome.unlink()
-        print(done.stdout[-6000:], done.stderr[-3000:], sep="\n")  # pytest shows it when the test fails
+        print(text[-8000:])  # pytest shows it when the test fails
         return ended
 
     return run
