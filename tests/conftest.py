@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -126,3 +129,30 @@ def wait_for_port(port: int, seconds: float, process: subprocess.Popen[bytes]) -
             return
         time.sleep(0.2)
     raise TimeoutError(f"nothing listens on port {port} after {seconds} s")
+
+
+# --- Airflow -------------------------------------------------------------------------------------------------------
+# Set before anything imports airflow: its own home, no examples, no plugins of this machine.
+AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="sparquet-airflow-"))
+atexit.register(shutil.rmtree, AIRFLOW_HOME, ignore_errors=True)
+for _folder in ("dags", "plugins", "logs"):
+    (AIRFLOW_HOME / _folder).mkdir()
+os.environ.update({
+    "AIRFLOW_HOME": str(AIRFLOW_HOME),
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    "AIRFLOW__CORE__UNIT_TEST_MODE": "True",
+    "AIRFLOW__CORE__DAGS_FOLDER": str(AIRFLOW_HOME / "dags"),
+    "AIRFLOW__CORE__PLUGINS_FOLDER": str(AIRFLOW_HOME / "plugins"),
+    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{AIRFLOW_HOME}/airflow.db",
+    "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    "AIRFLOW_CONN_SPARK_DEFAULT": '{"conn_type": "spark", "host": "local[2]"}',
+})
+
+
+@pytest.fixture(scope="session")
+def airflow_db() -> Path:
+    """Airflow's metadata database, made once; needed by ``dag.test()``."""
+    from airflow.utils.db import initdb
+
+    initdb()
+    return AIRFLOW_HOME

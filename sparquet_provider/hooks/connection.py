@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundExceptio
 from ..core.errors import Problem
 from .settings import is_local
 
-_SCHEMES = ("spark://", "k8s://", "mesos://")
+_MASTER = re.compile(r"yarn|(spark|k8s|mesos)://[^:/,\s].*")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def target(conn_id: str, deploy_mode: str | None = None) -> Target:
 
 
 def _check_master(conn_id: str, master: str) -> None:
-    if is_local(master) or master == "yarn" or (master.startswith(_SCHEMES) and master not in _SCHEMES):
+    if is_local(master) or _MASTER.fullmatch(master):
         return
     if re.fullmatch(r"[\w.\-]+:\d+", master):
         remedy = f"Write the scheme in the connection's field Host: spark://{master}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ..context import Run
+    from ..engine import Engine, Node
 
 
 @dataclass(frozen=True)
@@ -60,3 +61,22 @@ class Format:
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         """Write the frame whole or not at all, and say what was written."""
         raise NotImplementedError
+
+    def rows_read(self, source: Source, engine: Engine, before: int) -> tuple[int | None, str | None]:
+        """Rows that the source's scan gave since that execution, at no extra job; None and the reason when unknown.
+
+        An execution may read a part only (a look for one row), so the largest figure of all executions counts.
+        """
+        if engine.connect:
+            return None, "Spark Connect does not tell what a scan returned"
+        most: int | None = None
+        for execution in engine.executions_after(before):
+            counts = [n.metrics["number of output rows"] for n in execution.scans() if "number of output rows" in n.metrics and self.is_scan(n, source)]
+            if len(set(counts)) > 1:
+                return None, "one job read the source more than once, with different filters"
+            most = max(most or 0, *counts) if counts else most
+        return (most, None) if most is not None else (None, "no job read the source, or its scan keeps no figures")
+
+    def is_scan(self, node: Node, source: Source) -> bool:
+        """True when a node of an executed plan reads that source."""
+        return False

@@ -1,0 +1,210 @@
+"""What the file formats share: reading paths, and writes that leave the old data when they fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..columns import quoted
+from ..document import Output, Source
+from ..errors import Problem, SparquetError
+from ..faults import translate
+from ..parts import references
+from ..storage import exists, qualified, staged
+from .base import Format, Written
+from .options import check_partial, check_path, check_scope, is_dynamic, option, texts
+from .places import overlap
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+    from ..context import Run
+    from ..engine import Node
+
+#: What Spark says of a file that it can't read, also from inside a job.
+_UNREADABLE = re.compile(r"FAILED_READ_FILE\.\w+|CANNOT_READ_FILE_FOOTER|UnsupportedCharsetException|Malformed ORC file|INVALID_PARAMETER_VALUE\.CHARSET")
+
+#: The column that holds a malformed row while it is counted.
+MALFORMED = "__sparquet_malformed"
+
+
+class FileFormat(Format):
+    """A format of files that Spark brings itself."""
+
+    readable = True
+    writable = True
+    path_based = True
+    #: Spark's own name of the format, when it differs.
+    spark_name: ClassVar[str] = ""
+    read_defaults: ClassVar[Mapping[str, Any]] = {}
+    write_defaults: ClassVar[Mapping[str, Any]] = {}
+    #: True when a file without rows still says which columns there are.
+    keeps_schema: ClassVar[bool] = True
+
+    @property
+    def source_name(self) -> str:
+        """The name of the format for Spark."""
+        return self.spark_name or self.name
+
+    # --- lint ------------------------------------------------------------------------------------------------------
+    def check_source(self, source: Source, at: str) -> Iterator[Problem]:
+        yield from check_path(source, at, "a path, a glob or a list of them")
+        yield from check_scope(source, at)
+
+    def check_output(self, output: Output, at: str) -> Iterator[Problem]:
+        yield from check_path(output, at, "a path or URI")
+        yield from check_partial(output, at)
+        if option(output.options, "replaceWhere") is not None:
+            reason = f"replaceWhere has no meaning for {self.name}; everything would be replaced"
+            yield Problem("INVALID_COMBINATION", at + "/options/replaceWhere", {"reason": reason, "remedy": "Use partition_by with partitionOverwriteMode=dynamic, or a table format."})
+        if str(option(output.options, "partitionOverwriteMode")).casefold() == "dynamic" and not output.partition_by:
+            reason = "partitionOverwriteMode=dynamic without partition_by would replace everything"
+            yield Problem("INVALID_COMBINATION", at + "/options/partitionOverwriteMode", {"reason": reason, "remedy": "Name the partition columns in partition_by."})
+
+    # --- read ------------------------------------------------------------------------------------------------------
+    def read(self, source: Source, run: Run) -> DataFrame:
+        df = self.load(source, run, texts(self.read_defaults, source.options), source.schema)
+        if not df.columns:
+            raise run.fault("SOURCE_EMPTY", format=self.name, found=", ".join(source.paths))
+        return df
+
+    def load(self, source: Source, run: Run, options: Mapping[str, str], schema: Any) -> DataFrame:
+        """The frame with those options and that schema; Spark's faults become faults of the source."""
+        with reading(self, source, run):
+            reader = run.spark.read.format(self.source_name).options(**options)
+            if schema:
+                reader = reader.schema(schema)
+            return run.engine.check_analysis(reader.load(list(source.paths)))
+
+    def is_scan(self, node: Node, source: Source) -> bool:
+        return node.name.startswith(f"Scan {self.source_name}") and any(overlap(place, path) for place in scanned(node) for path in source.paths)
+
+    # --- write -----------------------------------------------------------------------------------------------------
+    def holds(self, kind: DataType) -> bool:
+        """True when a column of that type can be stored."""
+        return True
+
+    def write(self, df: DataFrame, output: Output, run: Run) -> Written:
+        self._check_columns(df, output, run)
+        path, mode = output.path or "", output.canonical_mode
+        if mode in ("error", "ignore") and exists(run.engine, path):
+            return kept(output, run)
+        in_place = mode == "append" or is_dynamic(output, run)
+        watch = run.engine.watch(df)
+        with nullcontext(path) if in_place else staged(run.engine, path) as folder:
+            spark_mode = mode if mode in ("append", "overwrite") else "error"
+            try:
+                self._save(watch.df, folder, spark_mode, output)
+            except Exception as error:
+                if _condition(error) == "PATH_ALREADY_EXISTS":
+                    return kept(output, run)
+                raise write_fault(error, df, output, run) from error
+            rows = watch.rows_written()
+            if not rows and output.partition_by and self.keeps_schema:
+                self._keep_schema(df, folder, output, run)
+        files, size = watch.metric("number of written files", "written output"), watch.metric("written output", "number of written files")
+        return Written(rows, None if rows is not None else "the engine did not count the rows of this write", files=files, bytes=size)
+
+    def _save(self, df: DataFrame, path: str, mode: str, output: Output) -> None:
+        writer = df.write.format(self.source_name).mode(mode).options(**texts(self.write_defaults, output.options))
+        (writer.partitionBy(*output.partition_by) if output.partition_by else writer).save(path)
+
+    def _check_columns(self, df: DataFrame, output: Output, run: Run) -> None:
+        by = {r.name for r in references(df, output.partition_by, run, "/partition_by", top_level=True)}
+        fields = df.schema.fields
+        if fields and by == {f.name for f in fields}:
+            reason = "partition_by names every column, so no column is left for the files"
+            raise run.fault("INVALID_COMBINATION", "/partition_by", reason=reason, remedy="Leave out at least one column.")
+        wrong = [f for f in fields if f.name not in by and not self.holds(f.dataType)]
+        if wrong:
+            raise SparquetError.of(Problem("TYPE_NOT_STORABLE", run.at, {"found": f.name, "type": f.dataType.simpleString(), "format": self.name}) for f in wrong)
+
+    def _keep_schema(self, df: DataFrame, path: str, output: Output, run: Run) -> None:
+        """Spark writes no file for a partitioned frame without rows, and a folder without files can't be read back."""
+        from pyspark.errors import PySparkException
+
+        try:
+            run.engine.check_analysis(run.spark.read.format(self.source_name).load(path))
+            return  # the folder has files of earlier writes
+        except PySparkException:
+            pass
+        self.write_schema(df, path, output, run)
+
+    def write_schema(self, df: DataFrame, path: str, output: Output, run: Run) -> None:
+        """A file without rows at the root, with the partition columns at the end, where a reader sees them."""
+        by = {name.casefold() for name in output.partition_by}
+        order = [n for n in df.columns if n.casefold() not in by] + [n for n in df.columns if n.casefold() in by]
+        empty = run.spark.createDataFrame([], df.schema).select(*map(quoted, order))
+        empty.write.format(self.source_name).mode("append").options(**texts(self.write_defaults, output.options)).save(path)
+
+
+def kept(output: Output, run: Run) -> Written:
+    """What mode ``ignore`` returns when something is there; mode ``error`` raises."""
+    if output.canonical_mode == "ignore":
+        return Written(rows=0, wrote=False)
+    raise run.fault("TARGET_EXISTS", "/path", found=output.path)
+
+
+def scanned(node: Node) -> Iterator[str]:
+    """The places that a scan's description shows; Spark cuts a long list, also inside a path."""
+    _, _, rest = node.description.partition("Location: ")
+    index, bracket, places = rest.partition("[")
+    if not bracket or "Index" not in index:
+        return
+    for place in places.partition("]")[0].split(", "):
+        if place.endswith("..."):
+            place = place.rpartition("/")[0]
+        if place.count("/") > 1:
+            yield place
+
+
+@contextmanager
+def reading(fmt: Format, source: Source, run: Run) -> Iterator[None]:
+    """Spark's faults inside are faults of this source."""
+    try:
+        yield
+    except SparquetError:
+        raise
+    except Exception as error:
+        raise source_fault(error, fmt, source, run) from error
+
+
+def source_fault(error: Exception, fmt: Format, source: Source, run: Run) -> SparquetError:
+    """The fault of ours for what Spark said when a source was opened."""
+    found, condition = {"format": source.format, "found": ", ".join(source.paths)}, _condition(error)
+    if condition in ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "SCHEMA_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"):
+        return run.fault("SOURCE_NOT_FOUND", "/path", cause=error, **found)
+    if condition == "UNABLE_TO_INFER_SCHEMA":
+        return run.fault("SOURCE_EMPTY", "/path", cause=error, **found)
+    if condition == "DATA_SOURCE_NOT_FOUND" or "Failed to find data source" in str(error) or "ClassNotFoundException" in str(error)[:300]:
+        return run.fault("CONNECTOR_MISSING", "/format", cause=error, found=source.format, expected=fmt.package or "of that format")
+    if source.schema and (condition.startswith("PARSE_") or type(error).__name__ == "ParseException" or condition == "UNSUPPORTED_DATATYPE"):
+        return translate(error, run.at + "/schema")
+    if condition.startswith("REQUIRES_SINGLE_PART_NAMESPACE") or condition == "CATALOG_NOT_FOUND":
+        return run.fault("CATALOG_NEEDED", "/path", cause=error, reason=f"the catalog of {source.path} is not configured")
+    if condition.startswith("DELTA_") and ("VERSION" in condition or "TIMESTAMP" in condition) or "Cannot find" in str(error)[:80] and "snapshot" in str(error)[:120]:
+        return run.fault("SOURCE_VERSION_NOT_FOUND", "/options", cause=error, reason=_first_sentence(error), **found)
+    if match := _UNREADABLE.search(str(error)):
+        return run.fault("SOURCE_NOT_READABLE", "/path", cause=error, reason=match.group(), **found)
+    return translate(error, run.at)
+
+
+def write_fault(error: Exception, df: DataFrame, output: Output, run: Run) -> Exception:
+    """The fault of ours for what Spark said when a target was written; the exception itself when it is not about the target."""
+    if _condition(error) == "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE":
+        facts = getattr(error, "getMessageParameters", dict)() or {}
+        return run.fault("TYPE_NOT_STORABLE", cause=error, found=str(facts.get("columnName", "")).strip("`"), type=str(facts.get("columnType", "")).strip('"').lower(), format=output.format)
+    if _condition(error) == "COLUMN_ALREADY_EXISTS":
+        return run.fault("COLUMN_COLLISION", cause=error, found=str((getattr(error, "getMessageParameters", dict)() or {}).get("columnName", "")).strip("`"))
+    return error
+
+
+def _condition(error: Any) -> str:
+    return str(error.getCondition() or "") if hasattr(error, "getCondition") else ""
+
+
+def _first_sentence(error: Exception) -> str:
+    return " ".join(str(error).partition("] ")[2].split() or str(error).split())[:200].rstrip(". ")

@@ -1,0 +1,84 @@
+"""No run may destroy what it reads, nor write one destination over another.
+
+A file format reads its files while the job runs, so overwriting them loses the data. Table formats keep the version
+that is read, so a table may be overwritten from itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ..document import Output, Pipeline, Source
+from ..errors import Problem, pointer
+from ..spec import Spec, members_of
+from ..storage import qualified
+from .options import option
+from .places import is_location, overlap
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ..context import Run
+
+#: Formats whose files are replaced when they are overwritten.
+FILES = frozenset({"csv", "json", "orc", "parquet", "text", "txt"})
+_TABLES = frozenset({"delta", "iceberg"})
+
+
+def document_conflicts(pipeline: Pipeline) -> Iterator[Problem]:
+    """Destinations that overwrite a source of the same document or another destination; no Spark, no I/O."""
+    outputs = [(at, o) for at, o in _parts(pipeline, Output) if o.path and "{{" not in o.path]
+    read = [path for _, s in _parts(pipeline, Source) if s.format in FILES | _TABLES for path in s.paths if is_location(path) or s.format in FILES]
+    for at, output in outputs:
+        lost = next((path for path in read if "{{" not in path and overlap(path, output.path or "")), None)
+        if _replaces_files(output) and lost is not None:
+            yield Problem("SOURCE_OVERWRITTEN", at + "/path", {"found": lost})
+    for (_, earlier), (at, later) in combinations(outputs, 2):
+        if later.canonical_mode == "overwrite" and not _is_partial(later) and _same_place(earlier, later):
+            yield Problem("OUTPUTS_COLLIDE", at + "/path", {"found": later.path})
+
+
+def refuse_overwriting_source(df: DataFrame, output: Output, run: Run) -> None:
+    """Raise SOURCE_OVERWRITTEN when writing would remove files that the frame reads, through whatever view or join."""
+    if not _replaces_files(output) or not output.path:
+        return
+    target = qualified(run.engine, output.path)
+    for root in sorted(run.engine.input_roots(df)):
+        if overlap(root, target):
+            raise run.fault("SOURCE_OVERWRITTEN", "/path", found=root)
+
+
+def _replaces_files(output: Output) -> bool:
+    return output.format in FILES and output.canonical_mode == "overwrite"
+
+
+def _is_partial(output: Output) -> bool:
+    dynamic = str(option(output.options, "partitionOverwriteMode")).casefold() == "dynamic"
+    return dynamic or option(output.options, "replaceWhere") is not None
+
+
+def _same_place(one: Output, other: Output) -> bool:
+    a, b = one.path or "", other.path or ""
+    if one.format in FILES and other.format in FILES:
+        return overlap(a, b)
+    located = [o.format in FILES or o.format in _TABLES and is_location(o.path or "") for o in (one, other)]
+    return overlap(a, b) if all(located) else not any(located) and one.format == other.format and a.casefold() == b.casefold()
+
+
+def _parts(part: Any, kind: type[Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    """Every part of that kind inside a part of the document, with its place."""
+    if isinstance(part, kind):
+        yield at, part
+    if isinstance(part, Spec):
+        for name, member in members_of(type(part)).items():
+            if isinstance(part, Pipeline) and name == "output" and part.outputs:
+                continue  # outputs wins
+            yield from _parts(getattr(part, name), kind, at + pointer(member.key))
+    elif isinstance(part, tuple):
+        for i, item in enumerate(part):
+            yield from _parts(item, kind, at + pointer(i))
+    elif isinstance(part, dict):
+        for key, item in part.items():
+            yield from _parts(item, kind, at + pointer(str(key)))
