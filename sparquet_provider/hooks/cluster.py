@@ -36,7 +36,7 @@ class YarnDrivers:
         for application in self._active(attempt):
             url = f"{self.address}/ws/v1/cluster/apps/{application['id']}/state"
             answer = requests.put(url, json={"state": "KILLED"}, auth=self.auth, timeout=_TIMEOUT)
-            log.info("YARN application %s of an earlier or ended run: kill answered with HTTP %s", application["id"], answer.status_code)
+            log.info("YARN application %s is asked to end: answered with HTTP %s", application["id"], answer.status_code)
             answer.raise_for_status()
 
     def _active(self, attempt: str) -> list[dict[str, Any]]:
@@ -73,8 +73,11 @@ class KubernetesDrivers:
 
     def _call(self, what: Any) -> Any:
         from airflow.providers.cncf.kubernetes import kube_client
+        from urllib3.exceptions import HTTPError
 
         try:
             return what(kube_client.get_kube_client())
         except kube_client.ApiException as error:
             raise OSError(f"the Kubernetes API answered {error.status} {error.reason}") from error
+        except HTTPError as error:
+            raise OSError(f"the Kubernetes API could not be reached: {error}") from error

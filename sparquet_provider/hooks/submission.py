@@ -268,8 +268,14 @@ class Submission:
             return
         import psutil
 
+        def on_kill() -> None:
+            try:
+                self._hook.on_kill()
+            except Exception as error:  # noqa: BLE001 - such as a missing `yarn` command; what we end ourselves is still to come
+                log.warning("The Spark hook's on_kill failed: %s", self.scrub(str(error)))
+
         before = set(psutil.Process().children(recursive=True))
-        thread = threading.Thread(target=self._hook.on_kill, name="spark-on-kill", daemon=True)
+        thread = threading.Thread(target=on_kill, name="spark-on-kill", daemon=True)
         thread.start()
         thread.join(HOOK_PATIENCE)
         if thread.is_alive():
