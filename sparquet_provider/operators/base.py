@@ -323,6 +323,12 @@ def as_is(document: Any) -> Any:
     return literal(document) if isinstance(document, Mapping | list) else document
 
 
+def given(document: Any, context: Context) -> Any:
+    """The document of :func:`as_is`, also when nothing was rendered before."""
+    resolve = getattr(document, "resolve", None)
+    return resolve(context) if resolve else document
+
+
 def _map_index(ti: Any) -> int:
     index = getattr(ti, "map_index", -1)
     return index if isinstance(index, int) else -1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from .base import SparquetOperator, as_is
+from .base import SparquetOperator, as_is, given
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -72,17 +72,18 @@ class ColaCheckOperator(SparquetOperator):
         if (self.input is None) == (self.source is None):
             raise AirflowFailException("Give either input (a block) or source (a path or table name, with format): one of them, not both.")
         home, parameters = Home.of(context.get("dag"), context["ti"]), dict(self.pipeline_params or {})
-        rules, found = self.rules, None
+        rules, block, report = (given(value, context) for value in (self.rules, self.input, self.report))
+        found = None
         if isinstance(rules, str):
             # Parameters are bound in the file's own text; what it does not use may be used by the input block.
             found = read(rules, parameters, home, strict=self.strict)
             rules = []
         document = {
             "name": self.check_name or self.task_id,
-            "input": self.input if self.input is not None else {"format": self.format, "path": self.source},
+            "input": block if block is not None else {"format": self.format, "path": self.source},
             "validations": {
                 "on_failure": self.on_failure, "rules": list(rules), "sample_rows": self.sample_rows,
-                **({"report": self.report} if self.report is not None else {}),
+                **({"report": report} if report is not None else {}),
             },
         }
         loaded = read(document, parameters, home, strict=self.strict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .base import SparquetOperator, as_is
+from .base import SparquetOperator, as_is, given
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -53,7 +53,7 @@ class SparquetRunOperator(SparquetOperator):
     def load(self, context: Context) -> Loaded:
         from .documents import Home, read
 
-        return read(self.pipeline, self.pipeline_params or {}, Home.of(context.get("dag"), context["ti"]), strict=self.strict)
+        return read(given(self.pipeline, context), self.pipeline_params or {}, Home.of(context.get("dag"), context["ti"]), strict=self.strict)
 
     def request(self, tree: dict[str, Any]) -> dict[str, Any]:
         view = {"name": self.input_view} if isinstance(self.input_view, str) else self.input_view
