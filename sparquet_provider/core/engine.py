@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 #: Longest wait, in seconds, for the listener bus.
 WAIT_SECONDS = 10.0
 
+#: The nodes of a plan whose figures are asked for: writes and scans.
+_SCANS = ("Scan", "BatchScan", "LocalTableScan")
+_ASKED_FOR = ("Execute ", *_SCANS)
+_METRIC = re.compile(r"SQLPlanMetric\(([^()]+(?:\([^()]*\)[^()]*)*),(\d+),\w+\)")
+_ENTRY = re.compile(r"(?:\(|, )(\d+) -> ")
+
 
 @dataclass(frozen=True)
 class Node:
@@ -38,7 +44,7 @@ class Execution:
 
     def scans(self) -> Iterator[Node]:
         """The nodes that read from a source."""
-        return (n for n in self.nodes if n.name.startswith(("Scan", "BatchScan", "LocalTableScan")))
+        return (n for n in self.nodes if n.name.startswith(_SCANS))
 
 
 class Watch:
@@ -95,6 +101,7 @@ class Engine:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.connect = type(spark).__module__.startswith("pyspark.sql.connect")
+        self._done: dict[int, Execution] = {}
 
     @property
     def name(self) -> str:
@@ -123,10 +130,14 @@ class Engine:
         executions = store.executionsList()
         found = []
         for i in range(executions.size() - 1, -1, -1):
-            number = int(executions.apply(i).executionId())
+            entry = executions.apply(i)
+            number = int(entry.executionId())
             if number <= execution_id:
                 break
-            found.append(Execution(number, tuple(self._nodes(store, number))))
+            execution = self._done.get(number) or Execution(number, tuple(self._nodes(store, number)))
+            if entry.completionTime().isDefined():
+                self._done[number] = execution
+            found.append(execution)
         return found[::-1]
 
     def drain(self) -> None:
@@ -139,18 +150,16 @@ class Engine:
 
     @staticmethod
     def _nodes(store: Any, execution_id: int) -> Iterator[Node]:
-        values = store.executionMetrics(execution_id)
+        # Every call into the JVM costs; whole collections are read as text, and only of nodes that somebody asks for.
+        values = dict(_pairs(store.executionMetrics(execution_id).toString()))
         nodes = store.planGraph(execution_id).allNodes()
         for i in range(nodes.size()):
             node = nodes.apply(i)
-            metrics = node.metrics()
-            numbers: dict[str, int] = {}
-            for j in range(metrics.size()):
-                metric = metrics.apply(j)
-                value = values.get(metric.accumulatorId())
-                if value.isDefined() and (number := _number(value.get())) is not None:
-                    numbers[metric.name()] = number
-            yield Node(node.name(), node.desc(), numbers)
+            name = str(node.name())
+            if not name.startswith(_ASKED_FOR):
+                continue
+            metrics = {key: values.get(number) for key, number in _METRIC.findall(node.metrics().toString())}
+            yield Node(name, node.desc(), {key: value for key, value in metrics.items() if value is not None})
 
     # --- plans -----------------------------------------------------------------------------------------------
     def physical_plan(self, df: DataFrame, *, extended: bool = False) -> str:
@@ -267,10 +276,17 @@ _ROW_SOURCE = re.compile(r"\] (?:csv|json|text|xml)\s*$")
 _UNSUPPORTED = re.compile(r"not (?:yet )?(?:implemented|supported)|unsupported|unimplemented|unknown command", re.IGNORECASE)
 
 
+def _pairs(text: str) -> Iterator[tuple[str, int]]:
+    """The entries of a map from accumulator to value, as the JVM prints it: ``Map(7 -> 1,234, 8 -> total …)``."""
+    parts = _ENTRY.split(text.rstrip(")"))
+    for key, value in zip(parts[1::2], parts[2::2], strict=True):
+        if (number := _number(value)) is not None:
+            yield key, number
+
+
 def _number(text: str) -> int | None:
     """A metric's text as a number: ``1,234`` or ``total (min, med, max …)\\n12.0 KiB (…)``."""
-    last = text.strip().splitlines()[-1]
-    match = re.match(r"([\d,]+(?:\.\d+)?)\s*([KMGTP]i?B|B)?", last)
+    match = re.match(r"([\d,]+(?:\.\d+)?)\s*([KMGTP]i?B|B)?", text.strip().rpartition("\n")[2])
     if not match:
         return None
     value = float(match.group(1).replace(",", ""))
