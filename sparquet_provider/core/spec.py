@@ -365,7 +365,7 @@ def _number(raw: Any, *, whole: bool) -> Any:
 def describe(hint: Any) -> str:
     """A type in words: ``a list of texts``."""
     origin, args = get_origin(hint), get_args(hint)
-    names = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
+    names = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null", Any: "any value"}
     if hint in names:
         return names[hint]
     if origin in (Union, types.UnionType):
