@@ -58,8 +58,8 @@ def test_customer_revenue(run_dags: Run, data: Path, spark: Any) -> None:
     }
     result = xcom(first, "customer_revenue")
     assert [output["rows_written"] for output in result["outputs"]] == [len(expected), len(by_customer)]
-    assert {check["code"]: (check["passed"], check["failed_count"]) for check in result["validation_results"]} == {
-        "not_null(id,customer_id)": (True, 0), "unique(id)": (False, 2), "row_count(1,)": (True, 0),
+    assert {check["rule_type"]: (check["passed"], check["failed_count"]) for check in result["validation_results"]} == {
+        "not_null": (True, 0), "unique": (False, 2), "row_count": (True, 0),
     }
     assert len(xcom(first, "review_quality")) == 1
     assert xcom(first, "review_quality")[0].startswith("unique(id)")
