@@ -101,6 +101,7 @@ class Engine:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.connect = type(spark).__module__.startswith("pyspark.sql.connect")
+        self._analysed: DataFrame | None = None
         self._done: dict[int, Execution] = {}
 
     @property
@@ -195,8 +196,10 @@ class Engine:
 
     def check_analysis(self, df: DataFrame) -> DataFrame:
         """The same frame; on Connect, where analysis is late, it takes place now so that faults have a place."""
-        if self.connect:
-            _ = df.schema
+        if self.connect and df is not self._analysed:
+            # Connect copies a known schema to filtered and sorted frames without asking the server; this asks in any case.
+            _ = df.isStreaming if getattr(df, "_cached_schema", None) is not None else df.schema
+            self._analysed = df
         return df
 
     def explained(self, df: DataFrame, mode: str) -> str:

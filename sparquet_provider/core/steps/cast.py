@@ -80,8 +80,8 @@ class Cast(Step):
 
         def ask() -> None:
             values = observed(observation, run.engine)
-            if values is None:
-                run.warn("VALUES_LOST_UNKNOWN", "/columns", found=", ".join(c.name for _, c, _ in counted), reason="no action read the rows")
+            if not values:  # an empty answer: Connect does not report what a checkpoint observed
+                run.warn("VALUES_LOST_UNKNOWN", "/columns", found=", ".join(c.name for _, c, _ in counted), reason="no action reported them")
                 return
             for i, (at, column, kind) in enumerate(counted):
                 if values[f"lost{i}"]:
