@@ -86,7 +86,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "MERGE_TARGET_COLUMN": Entry("data", "the target has no column {found!r}", "{remedy}"),
     "TARGET_EXISTS": Entry("data", "mode error: {found} exists already", "Use another mode or another path."),
     "TYPE_NOT_STORABLE": Entry("data", "the column {found!r} is {type}, which {format} cannot hold", "Turn it into text first (to_json, hex), flatten it, or leave it out by columns."),
-    "SCHEMA_MISMATCH": Entry("data", "the frame does not fit the table {found}: {reason}", "{remedy}"),
+    "SCHEMA_MISMATCH": Entry("data", "the frame does not fit the table {found}: {reason}", "Select and cast the columns that the table has; options.mergeSchema adds columns, options.overwriteSchema replaces schema and partitioning."),
     "WRITE_CONFLICT": Entry("infrastructure", "another writer changed {found} at the same time", "Run again; the transaction left nothing behind."),
     "WRITE_FAILED": Entry("data", "writing to {found} failed: {reason}", "See the cause; destinations written before are listed in the result."),
     "NEEDS_CHECKPOINT_DIR": Entry("document", "method checkpoint needs spark.checkpoint.dir", "Set it in spark.configs, or use localCheckpoint."),

@@ -30,7 +30,8 @@ class Csv(FileFormat):
     write_defaults = {"header": True, "quote": '"', "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
     notes: ClassVar[tuple[str, ...]] = (
         "Finding out the types reads every file once more; a schema in the block saves that.",
-        "Rows with too few, too many or unreadable fields are cut or filled with nulls; they are counted during the run's first job and the result warns. mode=FAILFAST refuses them.",
+        "Rows with too few, too many or unreadable fields are cut or filled with nulls; they are counted during the run's first job, "
+        "and the result warns. mode=FAILFAST refuses them.",
         "An empty text and nothing at all are both read as null.",
         "Columns are matched by position; files of one folder must have the same columns in the same order.",
     )

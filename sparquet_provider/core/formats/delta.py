@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..document import Output, Source
@@ -13,7 +14,8 @@ from ..jars import DELTA
 from ..parts import references
 from ..storage import Commit, delta_commits, delta_partitions, delta_version, qualified
 from .base import Written
-from .files import reading, scanned
+from .faults import reading
+from .files import scanned
 from .options import is_dynamic, is_true, option, texts, without
 from .places import Place, overlap
 from .tables import MERGE_OPTIONS, TableFormat, absent, column_faults, committing, computed_once, merge_keys, refuse_repeated_keys, run_merge
@@ -100,7 +102,10 @@ class Delta(TableFormat):
                 writer.save(place.location) if place.location else writer.saveAsTable(place.name)
         except SparquetError as error:
             raise self._explained(error, df, place, run) from error.__cause__
-        commit = next((c for c in delta_commits(run.engine, place, before) if c.mark == mark), None)
+        commits = delta_commits(run.engine, place, before)
+        # The first commit of a table that is made by name carries no mark.
+        ours = [c for c in commits if c.mark == mark] or [c for c in commits if c.version == 0 and not c.mark and before is None]
+        commit = ours[0] if ours else None
         return written(commit, "numOutputRows")
 
     def _merge(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
@@ -109,7 +114,7 @@ class Delta(TableFormat):
             refuse_repeated_keys(held, keys, run)
             before = _version(run, place)
             if before is None and not (place.parts and run.spark.catalog.tableExists(place.name)):
-                made = Output(format=output.format, path=output.path, mode="error", partition_by=output.partition_by, options=without(output.options, MERGE_OPTIONS))
+                made = replace(output, mode="error", options=without(output.options, MERGE_OPTIONS))
                 return self._write(held, place, made, run)
             target = _schema(run, place)
             evolve = is_true(output.options, "mergeSchema")
@@ -123,10 +128,10 @@ class Delta(TableFormat):
         details: dict[str, Any] = {f"rows_{k}": v for k, v in counts.items()}
         if commit is not None:
             details["files_removed"] = commit.figures.get("numTargetFilesRemoved", 0)
-        return Written(
-            counts.get("affected"), None if "affected" in counts else "the merge returned no figures", commit.version if commit else before,
-            files=commit.figures.get("numTargetFilesAdded") if commit else None, bytes=commit.figures.get("numTargetBytesAdded") if commit else None, details=details,
-        )
+        reason = None if "affected" in counts else "the merge returned no figures"
+        log = commit.figures if commit else {}
+        version = commit.version if commit else before
+        return Written(counts.get("affected"), reason, version, log.get("numTargetFilesAdded"), log.get("numTargetBytesAdded"), details=details)
 
     def _explained(self, error: SparquetError, df: DataFrame, place: Place, run: Run) -> SparquetError:
         """A schema that does not fit because of columns that the table lacks names them."""
@@ -141,7 +146,8 @@ def written(commit: Commit | None, rows: str) -> Written:
         return Written(reason="the commit was not found in the table's log")
     figures = commit.figures
     known = figures.get(rows)
-    return Written(known, None if known is not None else "the table's log has no row count", commit.version, figures.get("numFiles"), figures.get("numOutputBytes"))
+    reason = None if known is not None else "the table's log has no row count"
+    return Written(known, reason, commit.version, figures.get("numFiles"), figures.get("numOutputBytes"))
 
 
 def _version(run: Run, place: Place) -> int | None:

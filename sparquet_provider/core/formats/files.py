@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..columns import quoted
 from ..document import Output, Source
 from ..errors import Problem, SparquetError
-from ..faults import translate
 from ..parts import references
-from ..storage import exists, qualified, staged
+from ..storage import exists, staged
 from .base import Format, Written
+from .faults import condition_of, reading, write_fault
 from .options import check_partial, check_path, check_scope, is_dynamic, option, texts
 from .places import overlap
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
     from ..context import Run
     from ..engine import Node
-
-#: What Spark says of a file that it can't read, also from inside a job.
-_UNREADABLE = re.compile(r"FAILED_READ_FILE\.\w+|CANNOT_READ_FILE_FOOTER|UnsupportedCharsetException|Malformed ORC file|INVALID_PARAMETER_VALUE\.CHARSET")
 
 #: The column that holds a malformed row while it is counted.
 MALFORMED = "__sparquet_malformed"
@@ -59,10 +55,12 @@ class FileFormat(Format):
         yield from check_partial(output, at)
         if option(output.options, "replaceWhere") is not None:
             reason = f"replaceWhere has no meaning for {self.name}; everything would be replaced"
-            yield Problem("INVALID_COMBINATION", at + "/options/replaceWhere", {"reason": reason, "remedy": "Use partition_by with partitionOverwriteMode=dynamic, or a table format."})
+            remedy = "Use partition_by with partitionOverwriteMode=dynamic, or a table format."
+            yield Problem("INVALID_COMBINATION", at + "/options/replaceWhere", {"reason": reason, "remedy": remedy})
         if str(option(output.options, "partitionOverwriteMode")).casefold() == "dynamic" and not output.partition_by:
             reason = "partitionOverwriteMode=dynamic without partition_by would replace everything"
-            yield Problem("INVALID_COMBINATION", at + "/options/partitionOverwriteMode", {"reason": reason, "remedy": "Name the partition columns in partition_by."})
+            remedy = "Name the partition columns in partition_by."
+            yield Problem("INVALID_COMBINATION", at + "/options/partitionOverwriteMode", {"reason": reason, "remedy": remedy})
 
     # --- read ------------------------------------------------------------------------------------------------------
     def read(self, source: Source, run: Run) -> DataFrame:
@@ -99,14 +97,15 @@ class FileFormat(Format):
             try:
                 self._save(watch.df, folder, spark_mode, output)
             except Exception as error:
-                if _condition(error) == "PATH_ALREADY_EXISTS":
+                if condition_of(error) == "PATH_ALREADY_EXISTS":
                     return kept(output, run)
-                raise write_fault(error, df, output, run) from error
+                raise write_fault(error, output, run) from error
             rows = watch.rows_written()
             if not rows and output.partition_by and self.keeps_schema:
                 self._keep_schema(df, folder, output, run)
-        files, size = watch.metric("number of written files", "written output"), watch.metric("written output", "number of written files")
-        return Written(rows, None if rows is not None else "the engine did not count the rows of this write", files=files, bytes=size)
+        reason = None if rows is not None else "the engine did not count the rows of this write"
+        files = watch.metric("number of written files", "written output")
+        return Written(rows, reason, files=files, bytes=watch.metric("written output", "number of written files"))
 
     def _save(self, df: DataFrame, path: str, mode: str, output: Output) -> None:
         writer = df.write.format(self.source_name).mode(mode).options(**texts(self.write_defaults, output.options))
@@ -120,7 +119,8 @@ class FileFormat(Format):
             raise run.fault("INVALID_COMBINATION", "/partition_by", reason=reason, remedy="Leave out at least one column.")
         wrong = [f for f in fields if f.name not in by and not self.holds(f.dataType)]
         if wrong:
-            raise SparquetError.of(Problem("TYPE_NOT_STORABLE", run.at, {"found": f.name, "type": f.dataType.simpleString(), "format": self.name}) for f in wrong)
+            facts = ({"found": f.name, "type": f.dataType.simpleString(), "format": self.name} for f in wrong)
+            raise SparquetError.of(Problem("TYPE_NOT_STORABLE", run.at, f) for f in facts)
 
     def _keep_schema(self, df: DataFrame, path: str, output: Output, run: Run) -> None:
         """Spark writes no file for a partitioned frame without rows, and a folder without files can't be read back."""
@@ -159,52 +159,3 @@ def scanned(node: Node) -> Iterator[str]:
             place = place.rpartition("/")[0]
         if place.count("/") > 1:
             yield place
-
-
-@contextmanager
-def reading(fmt: Format, source: Source, run: Run) -> Iterator[None]:
-    """Spark's faults inside are faults of this source."""
-    try:
-        yield
-    except SparquetError:
-        raise
-    except Exception as error:
-        raise source_fault(error, fmt, source, run) from error
-
-
-def source_fault(error: Exception, fmt: Format, source: Source, run: Run) -> SparquetError:
-    """The fault of ours for what Spark said when a source was opened."""
-    found, condition = {"format": source.format, "found": ", ".join(source.paths)}, _condition(error)
-    if condition in ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "SCHEMA_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"):
-        return run.fault("SOURCE_NOT_FOUND", "/path", cause=error, **found)
-    if condition == "UNABLE_TO_INFER_SCHEMA":
-        return run.fault("SOURCE_EMPTY", "/path", cause=error, **found)
-    if condition == "DATA_SOURCE_NOT_FOUND" or "Failed to find data source" in str(error) or "ClassNotFoundException" in str(error)[:300]:
-        return run.fault("CONNECTOR_MISSING", "/format", cause=error, found=source.format, expected=fmt.package or "of that format")
-    if source.schema and (condition.startswith("PARSE_") or type(error).__name__ == "ParseException" or condition == "UNSUPPORTED_DATATYPE"):
-        return translate(error, run.at + "/schema")
-    if condition.startswith("REQUIRES_SINGLE_PART_NAMESPACE") or condition == "CATALOG_NOT_FOUND":
-        return run.fault("CATALOG_NEEDED", "/path", cause=error, reason=f"the catalog of {source.path} is not configured")
-    if condition.startswith("DELTA_") and ("VERSION" in condition or "TIMESTAMP" in condition) or "Cannot find" in str(error)[:80] and "snapshot" in str(error)[:120]:
-        return run.fault("SOURCE_VERSION_NOT_FOUND", "/options", cause=error, reason=_first_sentence(error), **found)
-    if match := _UNREADABLE.search(str(error)):
-        return run.fault("SOURCE_NOT_READABLE", "/path", cause=error, reason=match.group(), **found)
-    return translate(error, run.at)
-
-
-def write_fault(error: Exception, df: DataFrame, output: Output, run: Run) -> Exception:
-    """The fault of ours for what Spark said when a target was written; the exception itself when it is not about the target."""
-    if _condition(error) == "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE":
-        facts = getattr(error, "getMessageParameters", dict)() or {}
-        return run.fault("TYPE_NOT_STORABLE", cause=error, found=str(facts.get("columnName", "")).strip("`"), type=str(facts.get("columnType", "")).strip('"').lower(), format=output.format)
-    if _condition(error) == "COLUMN_ALREADY_EXISTS":
-        return run.fault("COLUMN_COLLISION", cause=error, found=str((getattr(error, "getMessageParameters", dict)() or {}).get("columnName", "")).strip("`"))
-    return error
-
-
-def _condition(error: Any) -> str:
-    return str(error.getCondition() or "") if hasattr(error, "getCondition") else ""
-
-
-def _first_sentence(error: Exception) -> str:
-    return " ".join(str(error).partition("] ")[2].split() or str(error).split())[:200].rstrip(". ")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ..document import Output, Source
 from ..errors import Problem, SparquetError
 from ..jars import ICEBERG
-from ..parts import references
+from ..parts import located
 from ..storage import ICEBERG_MARK, Commit, iceberg_commits
 from .base import Written
-from .files import reading
+from .faults import reading
 from .options import is_dynamic, is_true, option, texts, without
 from .places import Place
 from .tables import OUTSIDE, TableFormat, absent, column_faults, committing, computed_once, merge_keys, refuse_repeated_keys, run_merge
@@ -83,7 +84,8 @@ class Iceberg(TableFormat):
             raise run.fault("CATALOG_NEEDED", "/path", reason="an Iceberg table is written by its catalog name, not by a location")
         if output.canonical_mode == "merge":
             return self._merge(df, place, output, run)
-        there = run.spark.catalog.tableExists(place.name)
+        with committing(df, output, run):
+            there = run.spark.catalog.tableExists(place.name)
         if there and output.canonical_mode == "ignore":
             return Written(rows=0, wrote=False)
         if there and output.canonical_mode == "error":
@@ -121,8 +123,10 @@ class Iceberg(TableFormat):
         keys = merge_keys(df, output, run)
         with computed_once(df, run) as held:
             refuse_repeated_keys(held, keys, run)
-            if not run.spark.catalog.tableExists(place.name):
-                return self._write(held, place, Output(format=self.name, path=output.path, mode="append", partition_by=output.partition_by), run, False)
+            with committing(df, output, run):
+                there = run.spark.catalog.tableExists(place.name)
+            if not there:
+                return self._write(held, place, replace(output, mode="append", options={}), run, False)
             target = run.spark.table(place.name).schema
             _evolve(df, target, place, output, run)
             earlier = {c.version for c in iceberg_commits(run.engine, place)}
@@ -170,7 +174,7 @@ def _partitions(df: DataFrame, output: Output, run: Run) -> list[Column]:
     for i, text in enumerate(output.partition_by):
         match = _TRANSFORM.fullmatch(text.strip())
         name = (match.group(2) or match.group(4)) if match else text
-        column = F.col(references(df, [name], run, f"/partition_by/{i}", top_level=True)[0].sql)
+        column = F.col(located(df, [(f"/{i}", name)], run, "/partition_by", top_level=True)[0][1].sql)
         if match is None:
             found.append(column)
         elif match.group(3):

@@ -39,5 +39,6 @@ class Json(FileFormat):
         if not df.columns:
             raise run.fault("SOURCE_EMPTY", "/path", format=self.name, found=", ".join(source.paths))
         if df.columns == [MALFORMED]:
-            raise run.fault("SOURCE_NOT_READABLE", "/path", format=self.name, found=", ".join(source.paths), reason="no line is a JSON object; is multiLine=true missing?")
+            reason = "no line is a JSON object; is multiLine=true missing?"
+            raise run.fault("SOURCE_NOT_READABLE", "/path", format=self.name, found=", ".join(source.paths), reason=reason)
         return observe(df, source, run) if MALFORMED in df.columns else df

@@ -59,7 +59,8 @@ def check_partial(output: Output, at: str) -> Iterator[Problem]:
         facts = {"found": dynamic, "expected": ["static", "dynamic"], "nearest": nearest(str(dynamic), ["static", "dynamic"])}
         yield Problem("WRONG_CHOICE", place + "/partitionOverwriteMode", facts)
     if where is not None and str(dynamic).casefold() == "dynamic":
-        yield Problem("KEYS_EXCLUDE", place, {"found": "replaceWhere and partitionOverwriteMode=dynamic", "reason": "each says in its own way what is replaced"})
+        facts = {"found": "replaceWhere and partitionOverwriteMode=dynamic", "reason": "each says in its own way what is replaced"}
+        yield Problem("KEYS_EXCLUDE", place, facts)
     for name, value in (("replaceWhere", where), ("partitionOverwriteMode", dynamic)):
         if value is not None and output.canonical_mode != "overwrite":
             yield does_nothing(place, name, f"in mode {output.mode}", "use mode overwrite")

@@ -16,6 +16,7 @@ class Parquet(FileFormat):
 
     name = "parquet"
     notes: ClassVar[tuple[str, ...]] = (
-        "An overwrite is written beside the old data and then takes its place; on object stores Spark removes the old data first, so use delta or iceberg there.",
+        "An overwrite is written beside the old data and then takes its place; on object stores Spark removes the old data first: "
+        "use delta or iceberg there.",
         "Overwrite one day: partition_by with the option partitionOverwriteMode=dynamic; running it twice leaves the same data.",
     )

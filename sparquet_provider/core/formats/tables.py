@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..columns import quoted
 from ..document import Output, Source
 from ..errors import Problem, SparquetError
+from ..jars import DELTA, ICEBERG
 from ..parts import references
 from ..views import unique_view
 from .base import Format
+from .faults import condition_of, no_catalog, no_connector, sentence
 from .options import check_partial, check_path, check_scope, does_nothing, option
 from .places import Place
 
@@ -30,10 +32,12 @@ _CONFLICT = re.compile(
     r"DELTA_CONCURRENT_|Concurrent(?:Append|Write|DeleteRead|DeleteDelete|Transaction)Exception|DELTA_(?:METADATA|PROTOCOL)_CHANGED"
     r"|MetadataChangedException|ProtocolChangedException|CommitFailedException|Found (?:new )?conflicting|has been updated concurrently|Branch main has changed"
 )
-_NOT_FITTING = ("DELTA_METADATA_MISMATCH", "DELTA_FAILED_TO_MERGE_FIELDS", "DELTA_MERGE_INCOMPATIBLE", "INSERT_COLUMN_ARITY_MISMATCH", "INCOMPATIBLE_DATA_FOR_TABLE", "_LEGACY_ERROR_TEMP_DELTA_0007")
+_NOT_FITTING = ("DELTA_METADATA_MISMATCH", "DELTA_FAILED_TO_MERGE_FIELDS", "DELTA_MERGE_INCOMPATIBLE", "INSERT_COLUMN_ARITY", "INCOMPATIBLE_DATA_FOR_TABLE")
 #: Nodes of a physical plan that make computing a frame twice dearer than keeping it, and functions that give other values.
 _COSTLY = re.compile(
-    r"^[\s:|+*()\d-]*\w*(?:Exchange|Join|Aggregate|Window|Generate|Python|Pandas|Arrow|Sample)\w*|\b(?:rand|randn|uuid|shuffle|monotonically_increasing_id)\(", re.MULTILINE
+    r"^[\s:|+*()\d-]*\w*(?:Exchange|Join|Aggregate|Window|Generate|Python|Pandas|Arrow|Sample)\w*"
+    r"|\b(?:rand|randn|uuid|shuffle|monotonically_increasing_id)\(",
+    re.MULTILINE,
 )
 _KEPT = re.compile(r"(?:[\s:|+*()\d-]*(?:AdaptiveSparkPlan|Project|Filter|ColumnarToRow)\b[^\n]*\n)*[\s:|+*()\d-]*InMemoryTableScan")
 
@@ -98,8 +102,7 @@ def committing(df: DataFrame, output: Output, run: Run, target: StructType | Non
 
 def commit_fault(error: Exception, df: DataFrame, output: Output, run: Run, target: StructType | None) -> Exception:
     """The fault of ours for what Spark said while it committed; the exception itself when it is not about the table."""
-    condition = str(error.getCondition() or "") if hasattr(error, "getCondition") else ""
-    text = str(error)
+    condition, text = condition_of(error), str(error)
     if _CONFLICT.search(text):
         return run.fault("WRITE_CONFLICT", "/path", cause=error, found=output.path)
     if condition in ("DELTA_PATH_EXISTS", "TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"):
@@ -107,24 +110,15 @@ def commit_fault(error: Exception, df: DataFrame, output: Output, run: Run, targ
     if condition == "DELTA_REPLACE_WHERE_MISMATCH" or OUTSIDE in text:
         reason = f"the frame holds rows outside replaceWhere ({option(output.options, 'replaceWhere')})"
         return run.fault("INVALID_COMBINATION", "/options/replaceWhere", cause=error, reason=reason, remedy="Filter the rows by the same condition first.")
-    if condition.startswith(("DELTA_CONFIGURE_SPARK_SESSION", "REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")):
-        reason = "the session lacks the catalog or the extension of this format"
-        return run.fault("CATALOG_NEEDED", "/path", cause=error, reason=reason)
-    if condition in ("DATA_SOURCE_NOT_FOUND",) or "Failed to find data source" in text[:200]:
-        return run.fault("CONNECTOR_MISSING", "/format", cause=error, found=output.format, expected=_package(output.format))
+    if no_catalog(error):
+        return run.fault("CATALOG_NEEDED", "/path", cause=error, reason="the session lacks the catalog or the extension of this format")
+    if no_connector(error):
+        return run.fault("CONNECTOR_MISSING", "/format", cause=error, found=output.format, expected=ICEBERG if output.format == "iceberg" else DELTA)
     if condition.startswith(_NOT_FITTING):
         if target is not None and (missing := absent(df, target)):
             return SparquetError.of(column_faults(missing, run))
-        words = " ".join(text.partition("] ")[2].split())[:300]
-        remedy = "Select and cast the columns that the table has; options.mergeSchema adds columns, options.overwriteSchema replaces the table's schema and partitioning."
-        return run.fault("SCHEMA_MISMATCH", cause=error, found=output.path, reason=words or condition, remedy=remedy)
+        return run.fault("SCHEMA_MISMATCH", cause=error, found=output.path, reason=sentence(error))
     return error
-
-
-def _package(name: str) -> str:
-    from .. import jars
-
-    return jars.ICEBERG if name == "iceberg" else jars.DELTA
 
 
 # --- columns -------------------------------------------------------------------------------------------------------
@@ -139,7 +133,8 @@ def column_faults(missing: list[str], run: Run) -> Iterator[Problem]:
     added = {"ingestion_ts", *run.literals}
     for name in missing:
         if name in added:
-            remedy = f'Leave it out in this output: "transformations": [{{"type": "drop", "columns": ["{name}"]}}]; or add it to the table with options.mergeSchema.'
+            drop = f'"transformations": [{{"type": "drop", "columns": ["{name}"]}}]'
+            remedy = f"Leave it out in this output: {drop}; or add it to the table with options.mergeSchema=true."
         else:
             remedy = "Leave it out in the output's transformations, or add it to the table with options.mergeSchema=true."
         yield Problem("MERGE_TARGET_COLUMN", run.at, {"found": name, "remedy": remedy})

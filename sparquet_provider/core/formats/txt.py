@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ..errors import Problem, SparquetError
 from .files import FileFormat
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Txt(FileFormat):
         lines = [name for name in df.columns if name.casefold() not in by]
         if len(lines) > 1:
             reason = f"txt writes one column, found {len(lines)}: {', '.join(lines)}"
-            raise SparquetError.of([Problem("INVALID_COMBINATION", run.at, {"reason": reason, "remedy": "Select one column, or make one text of them (to_json)."})])
+            raise run.fault("INVALID_COMBINATION", reason=reason, remedy="Select one column, or make one text of them (to_json).")
 
 
 class Text(Txt):

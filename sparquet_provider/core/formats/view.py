@@ -9,7 +9,7 @@ from ..columns import quoted
 from ..document import Output, Source
 from ..errors import Problem, nearest
 from .base import Format, Written
-from .files import reading
+from .faults import reading
 from .options import check_path, does_nothing, option
 from .places import Place
 
@@ -50,7 +50,8 @@ class View(Format):
         yield from check_path(output, at, "the name of a view")
         yield from _check_scope(output.options, at)
         if output.path and ("." in output.path or "/" in output.path):
-            yield Problem("INVALID_COMBINATION", at + "/path", {"reason": f"{output.path!r} is not a name that a temporary view can have", "remedy": "Use a name without dots and slashes."})
+            reason = f"{output.path!r} is not a name that a temporary view can have"
+            yield Problem("INVALID_COMBINATION", at + "/path", {"reason": reason, "remedy": "Use a name without dots and slashes."})
         if output.partition_by:
             yield does_nothing(at + "/partition_by", "partition_by", "for a view", "write to files or a table")
 

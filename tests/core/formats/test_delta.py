@@ -68,16 +68,16 @@ def test_a_table_that_is_not_there(house) -> None:
 
 
 def test_rows_read_and_one_version_for_every_destination(house, target: str) -> None:
-    """The second destination appends to the source of the first; both see the rows that were there at the start."""
+    """The first destination appends to the source; the second sees the rows that were there at the start."""
     house.write(ROWS, SCHEMA, {"format": "delta", "path": target})
     document = {
         "name": "p", "input": {"format": "delta", "path": target}, "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}],
-        "outputs": [{"format": "delta", "path": target, "mode": "append"}, {"format": "parquet", "path": house.path("copy")}, {"format": "delta", "path": target}],
+        "outputs": [{"format": "delta", "path": target, "mode": "append"}, {"format": "parquet", "path": house.path("copy")}],
     }
     result = Sparquet(house.spark).run_from_dict(document)
-    assert (result.status, [o.rows_written for o in result.outputs]) == ("success", [3, 3, 3]), result.message
+    assert (result.status, [o.rows_written for o in result.outputs]) == ("success", [3, 3]), result.message
     assert result.rows_read == (3 if house.classic else None)
-    assert house.rows("delta", target) == house.rows("parquet", house.path("copy")) == sorted(ROWS, key=str)
+    assert house.rows("parquet", house.path("copy")) == sorted(ROWS, key=str) and len(house.rows("delta", target)) == 6
 
 
 def test_replacing_a_part_twice_leaves_the_same_data(house, target: str) -> None:

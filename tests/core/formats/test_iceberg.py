@@ -64,12 +64,12 @@ def test_one_snapshot_for_every_destination(house, target: str) -> None:
     house.write(ROWS, SCHEMA, {"format": "iceberg", "path": target})
     document = {
         "name": "p", "input": {"format": "iceberg", "path": target}, "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}],
-        "outputs": [{"format": "iceberg", "path": target, "mode": "append"}, {"format": "parquet", "path": house.path("copy")}, {"format": "iceberg", "path": target}],
+        "outputs": [{"format": "iceberg", "path": target, "mode": "append"}, {"format": "parquet", "path": house.path("copy")}],
     }
     result = Sparquet(house.spark).run_from_dict(document)
-    assert (result.status, [o.rows_written for o in result.outputs]) == ("success", [3, 3, 3]), result.message
+    assert (result.status, [o.rows_written for o in result.outputs]) == ("success", [3, 3]), result.message
     assert result.rows_read == (3 if house.classic else None)
-    assert house.rows("iceberg", target) == house.rows("parquet", house.path("copy")) == sorted(ROWS, key=str)
+    assert house.rows("parquet", house.path("copy")) == sorted(ROWS, key=str) and len(house.rows("iceberg", target)) == 6
 
 
 def test_a_column_added_after_the_last_snapshot_is_read(house, target: str) -> None:
