@@ -32,9 +32,6 @@ lint: $(VENV)/.dev-ready ## ruff, mypy, import contracts
 	$(RUN) lint-imports
 
 docs: $(VENV)/.dev-ready ## write the reference and the JSON Schema anew
-	@mkdir -p docs/schema
-	$(RUN) python -m sparquet_provider.cli schema > docs/schema/.pipeline.json
-	mv docs/schema/.pipeline.json docs/schema/pipeline.json
 	$(RUN) python scripts/reference.py
 
 setup: $(VENV)/.demo-ready ## make the virtual environment of the demo

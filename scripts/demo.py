@@ -51,7 +51,7 @@ def show(run: dict[str, Any], seconds: float) -> None:
     results = [r for task in run["tasks"].values() if isinstance(r := task["xcom"].get("return_value"), dict) and "outputs" in r]
     print("\nWritten")
     for result in results:
-        for output in result["outputs"]:
+        for output in filter(None, [*result["outputs"], result["report"]]):
             rows = "?" if output["rows_written"] is None else output["rows_written"]
             place = Path(output["path"])
             place = place.relative_to(HERE) if place.is_relative_to(HERE) else place
