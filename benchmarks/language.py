@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from sparquet_provider.core.lint import lint
-from sparquet_provider.core.text import load
+from sparquet_provider.core.load import load
 
 from .pipeline import document
 

@@ -27,7 +27,7 @@ from .core.run import Options
 from .core.schema import pipeline_schema
 from .core.secrets import mask
 from .core.sparquet import Sparquet
-from .core.text import load
+from .core.load import load
 from .hooks.settings import is_local, settle
 
 SUCCESS, RUN_FAILED, USAGE, QUALITY_FAILED = 0, 1, 2, 3

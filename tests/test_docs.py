@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from sparquet_provider.core.lint import lint
-from sparquet_provider.core.text import load
+from sparquet_provider.core.load import load
 
 ROOT = Path(__file__).parents[1]
 GUIDES = sorted([*ROOT.glob("README*.md"), *ROOT.glob("docs/*.md")])

@@ -24,7 +24,8 @@ from .result import PipelineResult, RunRequest, jsonable
 from .run import Options
 from .secrets import Scrubber, mask, values
 from .sparquet import Sparquet, faulty
-from .text import Loaded, plain_tree
+from .load import Loaded
+from .text import plain_tree
 
 log = logging.getLogger("sparquet")
 

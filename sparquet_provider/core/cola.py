@@ -19,7 +19,7 @@ from .quality.metrics import RepeatedRows
 from .registry import Registry
 from .result import CheckResult
 from .spec import Parse
-from .text import Loaded, load
+from .load import Loaded, load
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

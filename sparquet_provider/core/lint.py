@@ -26,7 +26,7 @@ def lint(tree: Any, registry: Registry | None = None, *, strict: bool = True, un
     """Read a pipeline document and report every defect.
 
     Args:
-        tree: the document as :func:`text.load` gives it.
+        tree: the document as :func:`load.load` gives it.
         registry: the types that are known (the built-in ones by default).
         strict: misspelt keys and variables without a value are errors, not warnings.
         unknown_types: types that are not registered are left to the driver, where extensions register theirs.

@@ -163,7 +163,7 @@ class RunRequest:
 
     Args:
         task: ``run`` a pipeline or ``check`` a source (input block and rules only).
-        tree: the document with parameters bound and fragments included, as :func:`text.load` gives it.
+        tree: the document with parameters bound and fragments included, as :func:`load.load` gives it.
         result_path: where the driver writes the result document: a local path or a URI that Hadoop can write.
         attempt: names this try; it stands in the result, so a late driver of another try can't answer for it.
         params: the effective parameters, for the record.

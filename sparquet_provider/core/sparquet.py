@@ -13,7 +13,7 @@ from .registry import Kind, Registry
 from .result import PipelineResult
 from .run import Options, execute
 from .secrets import mask
-from .text import Loaded, load
+from .load import Loaded, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..core.result import RunRequest
     from ..core.secrets import Scrubber
-    from ..core.text import Loaded
+    from ..core.load import Loaded
     from ..hooks.submission import Submission
 
 # The core, the hooks and Airflow's Spark provider are imported where a task runs: a DAG file only needs the arguments.

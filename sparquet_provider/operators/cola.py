@@ -11,7 +11,7 @@ from .base import SparquetOperator, as_is, given
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from ..core.text import Loaded
+    from ..core.load import Loaded
 
 
 class ColaCheckOperator(SparquetOperator):
@@ -91,7 +91,7 @@ class ColaCheckOperator(SparquetOperator):
 
     def _with_rules(self, loaded: Loaded, found: Loaded) -> Loaded:
         """The check's document with the rules of a file: a list, an object with ``rules``, or a whole ``validations`` block."""
-        from ..core.text import Loaded
+        from ..core.load import Loaded
 
         content = found.tree
         if isinstance(content, Mapping):

@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from ..core.errors import Problem
 from ..core.lint import lint, lint_check
-from ..core.text import Loaded, load
+from ..core.load import Loaded, load
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from .base import SparquetOperator, as_is, given
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from ..core.text import Loaded
+    from ..core.load import Loaded
 
 
 class SparquetRunOperator(SparquetOperator):

@@ -18,7 +18,7 @@ import yaml
 from sparquet_provider.core.errors import CATALOGUE, Problem
 from sparquet_provider.core.lint import lint, package_for_this_spark
 from sparquet_provider.core.registry import Registry
-from sparquet_provider.core.text import load
+from sparquet_provider.core.load import load
 
 CASES = sorted((Path(__file__).parents[1] / "cases" / "lint").glob("*.yaml"))
 
@@ -164,7 +164,7 @@ def test_all_defects_are_reported_at_once() -> None:
 
 
 def test_linting_is_quick_and_needs_no_pyspark(tmp_path: Path) -> None:
-    script = "import sys\nfrom sparquet_provider.core.lint import lint\nfrom sparquet_provider.core.text import load\nimport json\n" \
+    script = "import sys\nfrom sparquet_provider.core.lint import lint\nfrom sparquet_provider.core.load import load\nimport json\n" \
         f"lint(load(json.loads({json.dumps(json.dumps(RIGHT))})).tree)\nprint('pyspark' in sys.modules, 'airflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]
     started = time.process_time()

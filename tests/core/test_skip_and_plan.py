@@ -8,7 +8,7 @@ import pytest
 
 from sparquet_provider.core.lint import lint
 from sparquet_provider.core.plan import explain, plan
-from sparquet_provider.core.text import load
+from sparquet_provider.core.load import load
 
 GROUP = {"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}
 PLAIN = [{"type": "not_null", "columns": ["k"]}, {"type": "row_count", "min": 1}]

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparquet_provider.core.text import literal, load, plain, plain_tree, render_text, sql_text, variables_in
+from sparquet_provider.core.load import load
+from sparquet_provider.core.text import literal, plain, plain_tree, render_text, sql_text, variables_in
 
 
 def tree_of(text: str, params: dict[str, Any], folder: Path, suffix: str = ".json") -> Any:

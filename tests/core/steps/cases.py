@@ -33,7 +33,7 @@ from sparquet_provider.core.extension import BaseWriter
 from sparquet_provider.core.lint import lint
 from sparquet_provider.core.result import PipelineResult
 from sparquet_provider.core.sparquet import Sparquet
-from sparquet_provider.core.text import load
+from sparquet_provider.core.load import load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
