@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +72,39 @@ def _name(row: Any) -> str:
     return f"{row.task_id}[{row.map_index}]" if row.map_index >= 0 else str(row.task_id)
 
 
+def serve() -> None:
+    """Answer requests, one JSON object a line: ``{"data": folder, "runs": […], "json": file to write}``."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        os.environ["SPARQUET_DEMO_DATA"] = request["data"]  # the DAG files read it whenever they are parsed
+        try:
+            outcome: Any = [run(wanted) for wanted in request["runs"]]
+        except Exception:
+            outcome = traceback.format_exc()
+        _write(Path(request["json"]), outcome)
+
+
+def _write(file: Path, outcome: Any) -> None:
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(outcome, indent=2, default=str), encoding="utf-8")
+    new.rename(file)
+
+
 def main() -> None:
-    """Run what the command line names."""
+    """Run what the command line names, or what requests name."""
     parser = argparse.ArgumentParser(description="Run example DAGs in this process.")
-    parser.add_argument("--json", type=Path, required=True, help="where to write how the runs ended")
-    parser.add_argument("runs", nargs="+", metavar="DAG_ID[@DATE]")
+    parser.add_argument("--json", type=Path, help="where to write how the runs ended")
+    parser.add_argument("--serve", action="store_true", help="answer requests from standard input until it ends")
+    parser.add_argument("runs", nargs="*", metavar="DAG_ID[@DATE]")
     arguments = parser.parse_args()
     if not (Path(os.environ["AIRFLOW_HOME"]) / "airflow.db").exists():
         from airflow.utils.db import initdb
 
         initdb()
-    outcome = [run(wanted) for wanted in arguments.runs]
-    arguments.json.write_text(json.dumps(outcome, indent=2, default=str), encoding="utf-8")
+    if arguments.serve:
+        serve()
+    else:
+        _write(arguments.json, [run(wanted) for wanted in arguments.runs])
 
 
 if __name__ == "__main__":

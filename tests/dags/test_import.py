@@ -63,8 +63,8 @@ def test_every_file_defines_the_dag_of_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", sorted((DAGS / "pipelines").glob("*")), ids=lambda file: file.name)
 def test_every_document_has_no_defect(file: Path) -> None:
     from sparquet_provider.core.lint import lint
-    from sparquet_provider.core.registry import Registry
     from sparquet_provider.core.load import load
+    from sparquet_provider.core.registry import Registry
 
     values = {"root": "/data", "since": "2026-01-01", "day": "2026-01-05", "limit": "100", "tenant": "acme"}
     used = {name: value for name, value in values.items() if "{" + name + "}" in file.read_text(encoding="utf-8")}
