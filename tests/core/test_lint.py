@@ -119,7 +119,7 @@ def mutate(random: Random) -> tuple[dict[str, Any], str]:
             del target[key]
             return document, f"{at}/{key} dropped"
         elif kind == "wrong type" and key not in FREE and key not in ("skip_if_false", "description"):
-            target[key] = {str: 3.5, int: "text", bool: "text", float: "text", list: 7, dict: 7}[type(target[key])]
+            target[key] = {str: 3.5, int: ["text"], bool: "text", float: ["text"], list: 7, dict: 7}[type(target[key])]
             return document, f"{at}/{key} has a wrong type"
         elif kind == "unknown type" and key in ("type", "format", "how", "on_failure", "method") and key != "method":
             target[key] = target[key][:-1] + "xx"
