@@ -147,16 +147,18 @@ def test_a_pair_of_types_that_is_said_to_lose_nothing_loses_nothing(spark: Spark
     edges = spark.sql("SELECT " + ", ".join(f"CAST({v} AS {kind}) AS `{kind}/{i}`" for kind, values in EDGES.items() for i, v in enumerate(values)))
     targets = spark.sql("SELECT " + ", ".join(f"CAST(NULL AS {kind}) AS `{kind}`" for kind in EDGES)).schema
     checked: dict[str, bool] = {}
-    columns = []
+    columns, impossible = [], set()
     for field in edges.schema:
         for target in targets:
+            pair = (field.dataType, target.dataType)
             made = F.col(f"`{field.name}`").try_cast(target.dataType).isNull().alias(f"{field.name}>{target.name}")
             try:
-                _ = edges.select(made).schema
+                _ = edges.select(made).schema if field.name.endswith("/0") else None
             except PySparkException:
-                continue
-            columns.append(made)
-            checked[f"{field.name}>{target.name}"] = can_lose(field.dataType, target.dataType)
+                impossible.add(pair)
+            if pair not in impossible:
+                columns.append(made)
+                checked[f"{field.name}>{target.name}"] = can_lose(*pair)
     lost = edges.select(*columns).collect()[0].asDict()
     assert not [name for name, null in lost.items() if null and not checked[name]]
     # Not a bare "everything may lose": the usual widenings are free.
@@ -236,14 +238,13 @@ def test_a_collected_instant_finds_its_rows_in_any_time_zone(spark: SparkSession
     assert written()[1] == [(1, "2026-01-31 23:30:00")]
 
 
-@pytest.mark.classic_only("rows are counted in the status store")
-def test_stop_if_empty_stops_at_the_first_row(spark: SparkSession) -> None:
+@pytest.mark.classic_only("executions are counted in the status store")
+def test_stop_if_empty_probes_once_and_nothing_else_runs(spark: SparkSession) -> None:
     engine = Engine(spark)
     before = engine.last_execution()
-    result = run(spark, spark.range(0, 1_000_000, 1, 4), {"type": "stop_if_empty"}, {"type": "filter", "condition": "id < 0"}, {"type": "stop_if_empty", "message": "none"})
-    probe, *_ = engine.executions_after(before)
-    assert max(node.metrics.get("number of output rows", 0) for node in probe.nodes) < 1_000_000
-    assert (result.status, result.reason, result.message, result.outputs) == ("skipped", "stop_if_empty", "none", [])
+    result = run(spark, spark.range(9).where("id < 0"), {"type": "stop_if_empty", "message": "none"}, {"type": "collect", "column": "id", "as": "ids"})
+    assert (result.status, result.reason, result.message, result.outputs, result.variables) == ("skipped", "stop_if_empty", "none", [], {})
+    assert len(engine.executions_after(before)) == 1
 
 
 @pytest.mark.classic_only("the directory is set on the context")
