@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import BaseHook
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
 from ..core.errors import Problem
+from .compat import AirflowFailException, AirflowNotFoundException
 from .settings import is_local
 
 _MASTER = re.compile(r"yarn|(spark|k8s|mesos)://[^:/,\s].*")

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowFailException
-
 from ..core.result import FORMAT_VERSION
+from .compat import AirflowFailException
 
 log = logging.getLogger(__name__)
 

@@ -13,14 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
-
 from ..core import bundle, jars
 from ..core.errors import Problem
 from ..core.result import RunRequest, jsonable
 from ..core.secrets import Scrubber, embedded, is_secret
 from . import properties
 from .cluster import LABEL, KubernetesDrivers, YarnDrivers
+from .compat import AirflowException, AirflowFailException
 from .connection import Target, environment
 from .drivers import Drivers, LocalDrivers, end_processes, wait_for_end
 from .exchange import Attempt, Exchange
@@ -97,9 +96,11 @@ class Submission:
                 return result
         self._stop_when_killed()
         request.attempt, request.result_path = attempt.name, attempt.result_uri
+        self._hook = self._prepare(request, attempt)
+        self._stop_when_killed()
         failure: Exception | None = None
         try:
-            self._submit(request, attempt)
+            self._submit(attempt)
         except Exception as error:  # noqa: BLE001 - the result decides: a driver may have written it before all else failed
             failure = error
         self._stop_when_killed()
@@ -130,18 +131,24 @@ class Submission:
             log.warning("The earlier try %s left no result, and whether it still runs on %s can't be asked.", earlier.name, self.where.master)
         return None
 
-    def _submit(self, request: RunRequest, attempt: Attempt) -> None:
+    def _prepare(self, request: RunRequest, attempt: Attempt) -> Any:
         from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
         file = attempt.folder / f"{attempt.name}.json"
         request.write(file)
         options = self._options(attempt, file)
-        self._stop_when_killed()
+        try:
+            return SparkSubmitHook(conn_id=self.where.conn_id, **options)
+        except (TypeError, ValueError) as error:  # an option or a field of the connection that the hook refuses
+            raise AirflowFailException(f"Airflow's SparkSubmitHook refuses the options: {self.scrub(str(error))}") from None
+
+    def _submit(self, attempt: Attempt) -> None:
         with _environment(self.env):
-            self._hook = SparkSubmitHook(conn_id=self.where.conn_id, **options)
             self._hook.submit(str(bundle.DRIVER))
         if self.tracked:
             self._wait(attempt)
+            if self.where.is_kubernetes:
+                self._hook_on_kill()  # the hook's way to remove the pod and to run post_submit_commands after its own polling
 
     def _result(self, attempt: Attempt, failure: Exception | None) -> dict[str, Any]:
         reason = f"the driver wrote none at {attempt.result_uri}"

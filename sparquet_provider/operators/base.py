@@ -14,9 +14,9 @@ from .links import SparquetReportLink
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from ..core.load import Loaded
     from ..core.result import RunRequest
     from ..core.secrets import Scrubber
-    from ..core.load import Loaded
     from ..hooks.submission import Submission
 
 # The core, the hooks and Airflow's Spark provider are imported where a task runs: a DAG file only needs the arguments.
@@ -121,7 +121,7 @@ class SparquetOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.pipeline_params = pipeline_params
-        self.extensions = extensions
+        self.extensions = [extensions] if isinstance(extensions, str) else extensions
         self.strict = strict
         self.exchange_path = exchange_path
         self.exchange_uri = exchange_uri
@@ -200,6 +200,7 @@ class SparquetOperator(BaseOperator):
         from .documents import checked
 
         ti = context["ti"]
+        self._check_mappings()
         parameters = dict(self.pipeline_params or {})
         hidden = set(values([parameters, self.conf, self.env_vars, self.packages, *(getattr(self, name) for name in SUBMIT_OPTIONS)]))
         _mask_in_airflow(hidden)
@@ -215,9 +216,19 @@ class SparquetOperator(BaseOperator):
             with self._submit(context, loaded.tree, scrub) as submission:
                 self._submission = submission
                 result = submission.run(self._request(ti, loaded, parameters), getattr(ti, "try_number", 1) or 1)
-                return self._deliver(ti, self._cleaned(result, warnings, scrub))
+                early = [w.to_dict() for w in warnings]
+                return self._deliver(ti, self._cleaned(result, early, scrub), said=len(early))
         except SparquetError as error:
             raise _airflow_error(error, scrub) from None
+
+    def _check_mappings(self) -> None:
+        """Templates may have rendered to something else than was meant."""
+        from ..hooks.compat import AirflowFailException
+
+        for name in ("pipeline_params", "columns", "conf", "env_vars"):
+            value = getattr(self, name, None)
+            if value is not None and not isinstance(value, Mapping):
+                raise AirflowFailException(f"{name} is a {type(value).__name__}, expected a mapping of names to values.")
 
     def on_kill(self) -> None:
         """End spark-submit and everything it started."""
@@ -226,9 +237,8 @@ class SparquetOperator(BaseOperator):
 
     # --- the way there -------------------------------------------------------------------------------------------
     def _submit(self, context: Context, tree: dict[str, Any], scrub: Scrubber) -> Submission:
-        from airflow.sdk.exceptions import AirflowFailException
-
         from ..hooks import connection, exchange, properties, settings
+        from ..hooks.compat import AirflowFailException
         from ..hooks.submission import Submission
         from .documents import Home
 
@@ -246,7 +256,10 @@ class SparquetOperator(BaseOperator):
         binary = str(self.spark_binary or where.extra.get("spark-binary") or "spark-submit")
         if not where.is_cluster and not environment.get("SPARK_HOME"):
             connection.check_pyspark()
-        base = Path(self.properties_file).read_text(encoding="utf-8") if self.properties_file else properties.defaults(binary, environment)[0]
+        try:
+            base = Path(self.properties_file).read_text(encoding="utf-8") if self.properties_file else properties.defaults(binary, environment)[0]
+        except (OSError, UnicodeDecodeError) as error:
+            raise AirflowFailException(f"Spark's properties could not be read ({error}). Correct properties_file or spark-defaults.conf.") from None
         spark_home = properties.spark_home(binary, environment) if where.is_local else None
         installed = [jar.name for jar in (spark_home / "jars").glob("*.jar")] if spark_home else []
         try:
@@ -273,19 +286,18 @@ class SparquetOperator(BaseOperator):
         )
 
     # --- the way back --------------------------------------------------------------------------------------------
-    def _cleaned(self, result: dict[str, Any], warnings: Sequence[Any], scrub: Scrubber) -> dict[str, Any]:
-        """The result without secrets, with the warnings that were found before the submission."""
-        found = result.get("warnings") or []
-        early = [w for w in (p.to_dict() for p in warnings) if w not in found]
-        cleaned: dict[str, Any] = _redacted(scrub.tree({**result, "warnings": [*early, *found]}))
+    def _cleaned(self, result: dict[str, Any], early: list[dict[str, Any]], scrub: Scrubber) -> dict[str, Any]:
+        """The result without secrets, the warnings from before the submission first."""
+        later = [w for w in result.get("warnings") or [] if w not in early]
+        cleaned: dict[str, Any] = _redacted(scrub.tree({**result, "warnings": [*early, *later]}))
         return cleaned
 
-    def _deliver(self, ti: Any, result: dict[str, Any]) -> dict[str, Any]:
+    def _deliver(self, ti: Any, result: dict[str, Any], said: int) -> dict[str, Any]:
         from .outcome import error_of, push
 
         place = self._keep(ti, result)
         small, trimmed = push(ti, result, self.xcom_limit, place)
-        for warning in [*(result.get("warnings") or []), *(w.to_dict() for w in trimmed)]:
+        for warning in [*result["warnings"][said:], *(w.to_dict() for w in trimmed)]:
             self.log.warning("[%s] %s: %s. %s", warning["code"], warning["at"] or "/", warning["message"], warning["remedy"])
         self.log.info(
             "%s: %s (%s), %s rows read, %s rows written, %s s", result.get("pipeline_name"), result.get("status"), result.get("reason"),
@@ -355,6 +367,6 @@ def _redacted(tree: Any) -> Any:
 
 
 def _airflow_error(error: Any, scrub: Scrubber) -> Exception:
-    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+    from ..hooks.compat import AirflowException, AirflowFailException
 
     return (AirflowException if error.retryable else AirflowFailException)(scrub(str(error)))

@@ -65,8 +65,7 @@ class ColaCheckOperator(SparquetOperator):
         self.check_name = check_name
 
     def load(self, context: Context) -> Loaded:
-        from airflow.sdk.exceptions import AirflowFailException
-
+        from ..hooks.compat import AirflowFailException
         from .documents import Home, read
 
         if (self.input is None) == (self.source is None):

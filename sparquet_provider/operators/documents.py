@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from airflow.sdk.exceptions import AirflowFailException
-
 from ..core.errors import Problem
 from ..core.lint import lint, lint_check
 from ..core.load import Loaded, load
+from ..hooks.compat import AirflowFailException
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
-
 from ..core.errors import Problem
+from ..hooks.compat import AirflowException, AirflowFailException, AirflowSkipException
 from .links import XCOM_KEY
 
 Document = dict[str, Any]

@@ -1,0 +1,10 @@
+"""Names that moved between the Airflow versions this package supports."""
+
+from __future__ import annotations
+
+try:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException, AirflowSkipException
+except ImportError:  # Airflow 3.1
+    from airflow.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException, AirflowSkipException
+
+__all__ = ["AirflowException", "AirflowFailException", "AirflowNotFoundException", "AirflowSkipException"]

@@ -1,0 +1,149 @@
+"""Every end of a task, on a real Airflow and a real Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Outcome, drivers
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def ended(run_dag: Any, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """One run of the DAG ``ends`` for all tests of this module, with everything it printed."""
+    import contextlib
+    import os
+    import sys
+
+    log = tmp_path_factory.mktemp("log") / "all.log"
+    sys.stdout.flush()
+    kept = os.dup(1), os.dup(2)
+    with open(log, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        try:
+            with contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
+                run = run_dag("ends")
+        finally:
+            os.dup2(kept[0], 1)
+            os.dup2(kept[1], 2)
+    return Outcome(run, log.read_text())
+
+
+def rows(folder: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return sum(pq.ParquetFile(file).metadata.num_rows for file in folder.rglob("*.parquet"))
+
+
+def test_states_and_tries(ended: Outcome) -> None:
+    assert ended.states == {
+        "success": "success", "read_success": "success", "skipped": "skipped", "read_skipped": "success", "not_reached": "skipped",
+        "quality": "failed", "read_quality": "success", "data": "failed", "lint": "failed", "infrastructure": "success",
+        "mapped[0]": "success", "mapped[1]": "skipped", "mapped[2]": "failed", "collect": "success", "empty": "skipped",
+        "timeout": "failed", "gate": "success", "closed_gate": "failed", "delta": "success",
+    }
+    assert {name: n for name, n in ended.tries.items() if n > 1} == {"infrastructure": 2}, "only faults of the infrastructure are tried again"
+
+
+def test_the_result(ended: Outcome, data: Path) -> None:
+    result = ended.xcoms["success"]["return_value"]
+    assert (result["status"], result["rows_read"], result["rows_written"]) == ("success", 3, 2)
+    assert result["params"]["quote"] == "O'Brien"
+    assert result["params"]["password"] == "***"
+    assert result["params"]["big"] == str(10**20)
+    assert rows(data / "out" / "success") == 2
+    (kept,) = (data / "results").rglob("result.json")
+    full = json.loads(kept.read_text(), parse_constant=lambda name: pytest.fail(f"no strict JSON: {name}"))
+    assert full["attempt"].startswith("sparquet-")
+
+
+def test_collected_variables_are_xcoms_of_their_own(ended: Outcome) -> None:
+    xcoms = ended.xcoms["success"]
+    shown = "O'Brien|C:\\new\\t|a\"b|one\ntwo|\N{GRINNING FACE}|||true|100000000000000000000|0.1|007"
+    assert xcoms["quoted"] in ([shown], shown)
+    assert xcoms["day"] in (["2026-01-02"], "2026-01-02")
+    assert sorted(xcoms["amounts"]) == ["2.5000", "3.2500"]
+    assert xcoms["huge"] in (["9223372036854775807"], "9223372036854775807")
+
+
+def test_a_child_reads_the_summary_of_a_skipped_and_of_a_failed_run(ended: Outcome) -> None:
+    assert ended.xcoms["read_success"]["return_value"][:2] == ["success", "done"]
+    assert ended.xcoms["read_skipped"]["return_value"] == ["skipped", "stop_if_empty", "no order above 1000"]
+    assert ended.xcoms["read_quality"]["return_value"][:2] == ["failed", "quality"]
+
+
+def test_a_failed_gate_names_its_rules_and_writes_nothing(ended: Outcome, data: Path) -> None:
+    text = (data / "callback").read_text()
+    assert "C042" in text
+    assert "not_null" not in text
+    assert not (data / "out" / "quality").exists()
+    assert [c["passed"] for c in ended.xcoms["quality"]["return_value"]["validation_results"]] == [False, True]
+
+
+def test_mapped_tasks(ended: Outcome, data: Path) -> None:
+    assert sorted(ended.xcoms["collect"]["return_value"]) == ["data", "done", "stop_if_empty"]
+    assert rows(data / "out" / "mapped") == 2
+
+
+def test_a_killed_driver_is_tried_again_and_writes_once(ended: Outcome, data: Path) -> None:
+    assert "RESULT_MISSING" in ended.log
+    assert rows(data / "out" / "dying") == 3
+
+
+def test_a_timeout_leaves_no_driver(ended: Outcome, data: Path) -> None:
+    assert (data / "waiting").exists(), "the driver was there"
+    assert drivers() == []
+    assert not (data / "out" / "timeout").exists()
+
+
+def test_a_faulty_document_is_reported_whole_and_not_submitted(ended: Outcome) -> None:
+    assert "MISSPELT_KEY" in ended.log or "UNKNOWN_KEY" in ended.log
+    assert "[MISSING_KEY]" in ended.log
+    assert "return_value" not in ended.xcoms.get("lint", {})
+
+
+def test_checks(ended: Outcome) -> None:
+    (rule,) = ended.xcoms["gate"]["return_value"]["validation_results"]
+    assert (rule["passed"], rule["rule_type"]) == (True, "not_null")
+    result = ended.xcoms["closed_gate"]["return_value"]
+    assert (result["status"], result["reason"]) == ("failed", "quality")
+    assert "enough orders" in ended.log
+
+
+def test_delta_needs_no_configuration(ended: Outcome, data: Path) -> None:
+    (written,) = ended.xcoms["delta"]["return_value"]["outputs"]
+    assert (written["rows_written"], written["version"]) == (3, 0)
+    assert (data / "out" / "delta" / "_delta_log").is_dir()
+
+
+def test_no_secret_anywhere(ended: Outcome, data: Path) -> None:
+    kept = "".join(f.read_text() for f in (data / "results").rglob("*.*"))
+    processes = (data / "processes").read_text()
+    assert "sparquet_driver.py" in processes
+    for secret in ("hunter22", "swordfish"):
+        for name, text in {"log": ended.log, "processes": processes, "database": ended.stored, "kept result": kept}.items():
+            assert secret not in text, f"{secret} in {name}: …{text[max(0, text.find(secret) - 200): text.find(secret) + 50]}"
+
+
+def test_the_effective_parameters_are_logged(ended: Outcome) -> None:
+    assert "Parameters: {'quote': \"O'Brien\"" in ended.log
+
+
+def test_nothing_is_left_in_the_exchange(ended: Outcome) -> None:
+    from sparquet_provider.hooks.exchange import private_base
+
+    assert [p for p in private_base().rglob("*.json") if "ends" in p.read_text()] == []
+
+
+def test_a_run_without_logical_date(run_dag: Any, data: Path) -> None:
+    outcome = Outcome(run_dag("undated", logical_date=None), "")
+    assert outcome.states == {"ds": "failed", "safe": "success"}
+    params = outcome.xcoms["safe"]["return_value"]["params"]
+    assert len(params["day"]) == 10
+    assert params["run"].startswith("manual__")
