@@ -31,9 +31,9 @@ import yaml
 from sparquet_provider.core.errors import Problem
 from sparquet_provider.core.extension import BaseWriter
 from sparquet_provider.core.lint import lint
+from sparquet_provider.core.load import load
 from sparquet_provider.core.result import PipelineResult
 from sparquet_provider.core.sparquet import Sparquet
-from sparquet_provider.core.load import load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
