@@ -6,6 +6,7 @@ no second run. A Connect session has no access to it; there an observation on to
 
 from __future__ import annotations
 
+import copy
 import re
 import threading
 import uuid
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 #: Longest wait, in seconds, for the listener bus.
 WAIT_SECONDS = 10.0
 
-#: The nodes of a plan whose figures are asked for: writes and scans.
+#: The nodes of a plan that somebody asks for: writes, scans, and exchanges (a sort samples what it reads).
 _SCANS = ("Scan", "BatchScan", "LocalTableScan")
-_ASKED_FOR = ("Execute ", *_SCANS)
+_ASKED_FOR = ("Execute ", "Exchange", *_SCANS)
 _METRIC = re.compile(r"SQLPlanMetric\(([^()]+(?:\([^()]*\)[^()]*)*),(\d+),\w+\)")
 _ENTRY = re.compile(r"(?:\(|, )(\d+) -> ")
 
@@ -45,6 +46,11 @@ class Execution:
     def scans(self) -> Iterator[Node]:
         """The nodes that read from a source."""
         return (n for n in self.nodes if n.name.startswith(_SCANS))
+
+    @property
+    def samples(self) -> bool:
+        """True when a sort or a range partitioning read rows first to learn their distribution: scans count twice then."""
+        return any(n.name == "Exchange" and "rangepartitioning" in n.description for n in self.nodes)
 
 
 class Watch:
@@ -88,6 +94,9 @@ def observed(observation: Any, engine: Engine) -> dict[str, Any] | None:
     The wait is bounded: once the listener bus is empty the values are there or will never come.
     """
     engine.drain()
+    inner = getattr(observation, "_jo", None)
+    if inner is not None and not inner.future().isCompleted():
+        return None
     box: list[dict[str, Any]] = []
     thread = threading.Thread(target=lambda: box.append(observation.get), daemon=True)
     thread.start()
@@ -202,6 +211,30 @@ class Engine:
             self._analysed = df
         return df
 
+    def unobserved(self, df: DataFrame) -> DataFrame:
+        """The same rows without the observations in the plan: they fire at the first action, so a look at a few rows must not meet them."""
+        if self.connect:
+            from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+
+            plan = _without_observations(df._plan)
+            return df if plan is df._plan else ConnectFrame(plan, self.spark)  # type: ignore[arg-type]
+        old = df._jdf.queryExecution().analyzed()
+        new = self._unobserved(old)
+        if new is old:
+            return df
+        frame = self.spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self.spark._jsparkSession, new)  # type: ignore[union-attr]
+        return type(df)(frame, self.spark)
+
+    def _unobserved(self, node: Any) -> Any:
+        if node.getClass().getSimpleName() == "CollectMetrics":
+            return self._unobserved(node.child())
+        children = node.children()
+        old = [children.apply(i) for i in range(children.size())]
+        new = [self._unobserved(child) for child in old]
+        if all(a is b for a, b in zip(old, new, strict=True)):
+            return node
+        return node.withNewChildren(self.spark._jvm.PythonUtils.toSeq(new))  # type: ignore[union-attr]
+
     def explained(self, df: DataFrame, mode: str) -> str:
         """What ``explain`` would print: mode simple, extended or formatted; planning only, no job."""
         if self.connect:
@@ -272,6 +305,20 @@ class Engine:
             if "heckpoint directory has not been set" in str(error):
                 return None
             raise
+
+
+def _without_observations(plan: Any) -> Any:
+    """A plan of Connect without its observations; the same object when it has none."""
+    from pyspark.sql.connect.plan import CollectMetrics, LogicalPlan
+
+    if isinstance(plan, CollectMetrics):
+        return _without_observations(plan._child)
+    inner = {name: _without_observations(part) for name, part in vars(plan).items() if isinstance(part, LogicalPlan)}
+    if all(part is getattr(plan, name) for name, part in inner.items()):
+        return plan
+    changed = copy.copy(plan)
+    vars(changed).update(inner)
+    return changed
 
 
 #: The line of a plan that reads row by row, so that filters gain next to nothing by being pushed to it.

@@ -32,6 +32,8 @@ def translate(error: BaseException, at: str = "", columns: Iterable[str] = ()) -
         name = name or _unquoted(params.get("colName", ""))
         proposals = [_unquoted(p) for p in params.get("proposal", params.get("suggestion", params.get("fields", ""))).split(", ") if p]
         return SparquetError("COLUMN_NOT_FOUND", at, found=name, nearest=nearest(name, known or proposals), expected=known or proposals, cause=error)
+    if condition == "COLUMN_ALREADY_EXISTS":
+        return SparquetError("COLUMN_AMBIGUOUS", at, found=_unquoted(params.get("columnName", "")), reason="the frame has two columns of that name", cause=error)
     if condition.startswith("AMBIGUOUS"):
         return SparquetError("COLUMN_AMBIGUOUS", at, found=_unquoted(params.get("name", "")), reason=f"it may be {params.get('referenceNames', 'any of several')}", cause=error)
     if condition.startswith(("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "SCHEMA_NOT_FOUND")):

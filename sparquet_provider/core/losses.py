@@ -27,7 +27,7 @@ _NESTED = ("array", "map", "struct")
 #: Steps that read every row once when they run or make others run.
 _WHOLE = frozenset({
     "filter", "select", "drop", "rename", "cast", "drop_duplicates", "distinct", "fill_na", "with_column", "struct", "group_by",
-    "join", "union", "repartition", "checkpoint", "collect", "debug", "transform",
+    "join", "union", "repartition", "checkpoint", "collect", "stop_if_empty", "debug", "transform",
 })
 #: Steps whose filters Spark would move to the source, were there no observation.
 _PUSHES = frozenset({"filter", "join", "transform"})
@@ -89,8 +89,6 @@ def why_not_counted(df: DataFrame, run: Run) -> str:
 
 
 def _reads_once(step: Step) -> bool:
-    if step.type == "debug":
-        return "show" not in getattr(step, "actions", ())
     if step.type == "repartition":
         return not getattr(step, "range", False)
     return step.type in _WHOLE

@@ -213,7 +213,7 @@ class _Execution:
         observation = Observation()
         self._write(df.observe(observation, *quality.aggregate_columns(metrics)), 0)
         values = observed(observation, self.engine)
-        return None if values is None else {m: values[f"m{i}"] for i, m in enumerate(metrics)}
+        return {m: values[f"m{i}"] for i, m in enumerate(metrics)} if values else None
 
     # --- outputs -----------------------------------------------------------------------------------------------
     def _write_all(self, df: DataFrame, first: int) -> None:

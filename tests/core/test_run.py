@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,19 @@ def test_counts_come_from_the_engine(spark, folder: Path, request: pytest.Fixtur
         assert result.rows_read is None and "rows_read" in result.unknown
     assert len(rows(spark, folder / "out")) == 33
     json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_rows_read_is_unknown_where_a_sort_reads_twice(spark, folder: Path) -> None:
+    result = Sparquet(spark).run_from_dict(document(folder, transformations=[{"type": "sort", "columns": ["name"]}]))
+    assert (result.rows_read, result.rows_written) == (None, 100)
+    assert result.unknown["rows_read"]
+
+
+def test_two_columns_of_one_name_are_a_fault_that_names_both_origins(spark, folder: Path) -> None:
+    join = {"type": "join", "with": {"format": "parquet", "path": str(folder / "in")}, "on": "l.id = r.id"}
+    result = Sparquet(spark).run_from_dict(document(folder, transformations=[join]))
+    assert (result.problems[0].code, result.problems[0].at) == ("COLUMN_AMBIGUOUS", "/output")
+    assert re.search(r"l\.(\w+) from the frame before the join at /transformations/0, and r\.\1 from its second source", str(result.error))
 
 
 def test_one_timestamp_for_the_whole_run_and_constant_columns(spark, folder: Path) -> None:

@@ -62,7 +62,7 @@ def write_fault(error: Exception, output: Output, run: Run) -> Exception:
         kind = facts.get("columnType", "").strip('"').lower()
         return run.fault("TYPE_NOT_STORABLE", cause=error, found=name, type=kind, format=output.format)
     if condition_of(error) == "COLUMN_ALREADY_EXISTS":
-        return run.fault("COLUMN_COLLISION", cause=error, found=name)
+        return run.fault("COLUMN_AMBIGUOUS", cause=error, found=name, reason=run.origins.get(name.casefold(), "the frame has two columns of that name"))
     return error
 
 

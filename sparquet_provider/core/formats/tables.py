@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,6 @@ from ..document import Output, Source
 from ..errors import Problem, SparquetError
 from ..jars import DELTA, ICEBERG
 from ..parts import references
-from ..views import unique_view
 from .base import Format
 from .faults import condition_of, no_catalog, no_connector, sentence
 from .options import check_partial, check_path, check_scope, does_nothing, option
@@ -193,10 +193,11 @@ def merge_statement(view: str, place: Place, keys: list[str], columns: list[str]
 
 def run_merge(df: DataFrame, place: Place, keys: list[str], output: Output, run: Run, *, evolve: bool) -> dict[str, Any]:
     """Merge the frame into the table; the one row of figures that the statement returns (Iceberg returns none)."""
-    view = unique_view(df)
+    view = f"_sparquet_{uuid.uuid4().hex}"
+    df.createOrReplaceTempView(view)
     try:
         text = merge_statement(view, place, keys, df.columns, option(output.options, "merge_condition"), evolve=evolve)
         rows = run.spark.sql(text).collect()
         return rows[0].asDict() if rows else {}
     finally:
-        run.spark.catalog.dropTempView(view)
+        run.engine.drop_view(view)

@@ -20,7 +20,6 @@ from ..extension import ValidationResult
 from ..faults import translate
 from ..result import CheckResult, jsonable
 from ..spec import members_of, render
-from ..views import query_over
 from .metrics import ROWS, Aggregate, Metric, Query, RepeatedRows
 
 if TYPE_CHECKING:
@@ -129,15 +128,11 @@ def _repeated_rows(df: DataFrame, metric: RepeatedRows) -> int:
 
 
 def _query(df: DataFrame, metric: Query, run: Run) -> Any:
-    frame = df.where(metric.filter) if metric.filter else df
-    result, view = query_over(run.spark, frame, "_validation_df", metric.sql)
-    try:
-        if metric.counts_rows:
-            return int(result.count())
-        rows = result.limit(1).collect()
-        return rows[0][0] if rows else None
-    finally:
-        run.spark.catalog.dropTempView(view)
+    result = run.engine.query(df.where(metric.filter) if metric.filter else df, "_validation_df", metric.sql)
+    if metric.counts_rows:
+        return int(result.count())
+    rows = result.limit(1).collect()
+    return rows[0][0] if rows else None
 
 
 # --- judging -------------------------------------------------------------------------------------------------------
@@ -201,12 +196,7 @@ def write_failed_rows(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run
         output, query = getattr(rule, "output", None), getattr(rule, "failed_rows", None)
         if output is None or query is None:
             continue
-        frame = df.where(rule.filter) if rule.filter else df
-        rows, view = query_over(run.spark, frame, "_validation_df", query)
-        try:
-            write(rows, output, at + "/output")
-        finally:
-            run.spark.catalog.dropTempView(view)
+        write(run.engine.query(df.where(rule.filter) if rule.filter else df, "_validation_df", query), output, at + "/output")
 
 
 def add_samples(df: DataFrame, plan: Plan, results: list[CheckResult], limit: int) -> None:

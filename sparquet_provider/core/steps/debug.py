@@ -58,6 +58,7 @@ class Debug(Step):
         return df
 
     def _copy(self, df: DataFrame, run: Run) -> DataFrame:
+        df = run.engine.unobserved(df)
         if not self.transformations:
             return df
         aside = replace(run, variables=dict(run.variables), uncounted="debug works on a copy")

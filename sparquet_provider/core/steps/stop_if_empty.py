@@ -28,6 +28,6 @@ class StopIfEmpty(Step):
     message: Annotated[str, Field("What the result and the log say.", example="No approved orders in the window")] = "There are no rows to process"
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
-        if df.isEmpty():
+        if run.engine.unobserved(df).isEmpty():
             raise Stopped(self.message)
         return df

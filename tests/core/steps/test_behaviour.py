@@ -106,7 +106,6 @@ def test_row_formats_gain_nothing_from_a_pushed_filter(spark: SparkSession, tmp_
         ({"type": "sql", "query": "SELECT * FROM _df LIMIT 1"}, "sql"),
         ({"type": "sort", "columns": ["n"]}, "sort"),
         ({"type": "repartition", "columns": ["n"], "range": True}, "repartition"),
-        ({"type": "debug", "actions": ["show"]}, "debug"),
     ],
 )
 def test_losses_are_unknown_where_rows_are_read_in_part_or_twice(spark: SparkSession, following: dict[str, Any], reason: str) -> None:
