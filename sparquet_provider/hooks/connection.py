@@ -30,6 +30,10 @@ class Target:
     deploy_mode: str
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    def binary(self, own: str | None = None) -> str:
+        """The spark-submit to use: the given one, the connection's, or the usual name."""
+        return str(own or self.extra.get("spark-binary") or "spark-submit")
+
     @property
     def is_local(self) -> bool:
         """The driver and its executors are one JVM on this machine."""

@@ -17,8 +17,9 @@ from ..core.bundle import DRIVER
 
 log = logging.getLogger(__name__)
 
-#: Seconds that a driver gets to end by itself (the JVM removes its files) before it is killed.
-GRACE = 10.0
+#: Seconds that a driver gets to end by itself (the JVM removes its files) before it is killed. Airflow's supervisor kills
+#: the worker 5 s after it asked it to end.
+GRACE = 3.0
 
 
 class Drivers(Protocol):

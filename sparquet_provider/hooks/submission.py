@@ -57,7 +57,7 @@ class Submission:
         self.where, self.exchange, self.settings = where, exchange, settings
         self.options = {k: v for k, v in options.items() if v not in (None, False, [], "")}
         self.base, self.scrub = base, scrub or Scrubber([])
-        self.binary = str(self.options.get("spark_binary") or where.extra.get("spark-binary") or "spark-submit")
+        self.binary = where.binary(self.options.get("spark_binary"))
         self.env_vars = dict(env_vars or {})
         self.env = environment(where, self.binary, env_vars)
         self.local = LocalDrivers(exchange.local)
@@ -87,6 +87,7 @@ class Submission:
         Raises:
             AirflowException: there is no result (RESULT_MISSING) or the run was ended (CANCELLED); another try may help.
         """
+        self._stop_when_killed()
         fingerprint = _fingerprint(request, self.settings)
         self.attempt = attempt = self.exchange.open(try_number, fingerprint)
         self._watched.append(attempt)
@@ -158,7 +159,8 @@ class Submission:
             result, reason = None, f"it could not be read at {attempt.result_uri}: {error}"
         if result is None:
             # What still runs has no one to answer to any more.
-            self._end_quietly(attempt)
+            self._end_quietly(attempt, self.remote)
+            self._end_quietly(attempt, self.local)
             reason = "; ".join(filter(None, [reason, str(failure or "")]))
             raise AirflowException(self.scrub(str(Problem("RESULT_MISSING", "", {"reason": reason})))) from None
         if failure is not None:
@@ -246,9 +248,10 @@ class Submission:
         if self.remote:
             self.remote.end(attempt.name)
 
-    def _end_quietly(self, attempt: Attempt) -> None:
+    def _end_quietly(self, attempt: Attempt, where: Drivers | None) -> None:
         try:
-            self._end(attempt)
+            if where:
+                where.end(attempt.name)
         except Exception as error:  # noqa: BLE001 - on the way out; the first fault is the one to report
             log.warning("What runs for %s could not be ended: %s", attempt.name, self.scrub(str(error)))
 
@@ -261,13 +264,15 @@ class Submission:
         # The tree is looked at before the hook kills its root: afterwards the children have no known parent.
         processes = [p for a in self._watched for p in self.local.processes(a.name)]
         if self.where.is_cluster:
-            self._hook_on_kill()
+            for attempt in self._watched:
+                self._end_quietly(attempt, self.remote)
+            self._hook_on_kill()  # while spark-submit lives: only then it ends a YARN application by the command line
             end_processes(processes)
         else:
-            end_processes(processes)
+            end_processes(processes)  # politely first: the hook would kill the JVM at once, and its temporary files would stay
             self._hook_on_kill()
         for attempt in self._watched:
-            self._end_quietly(attempt)
+            self._end_quietly(attempt, self.local)
             attempt.remove()
 
     def _hook_on_kill(self) -> None:

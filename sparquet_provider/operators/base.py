@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -163,6 +162,7 @@ class SparquetOperator(BaseOperator):
         self.yarn_rm_auth = yarn_rm_auth
         self.report_url: str | None = None
         self._submission: Submission | None = None
+        self._ended = False
 
     # --- what differs between the operators ----------------------------------------------------------------------
     def load(self, context: Context) -> Loaded:
@@ -177,10 +177,11 @@ class SparquetOperator(BaseOperator):
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:
         """Render as every operator does; secrets in mappings are masked before Airflow stores the rendered fields."""
         from ..core.secrets import values
+        from .masking import mask_in_airflow
 
         rendered = super().render_template(content, context, *args, **kwargs)
         if isinstance(rendered, Mapping):
-            _mask_in_airflow(values(rendered))
+            mask_in_airflow(values(rendered))
         return rendered
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -198,24 +199,28 @@ class SparquetOperator(BaseOperator):
         from ..core.secrets import Scrubber, mask, values
         from ..core.text import plain_tree
         from .documents import checked
+        from .masking import mask_in_airflow
+        from .submit import submission
 
         ti = context["ti"]
         self._check_mappings()
         parameters = dict(self.pipeline_params or {})
-        hidden = set(values([parameters, self.conf, self.env_vars, self.packages, *(getattr(self, name) for name in SUBMIT_OPTIONS)]))
-        _mask_in_airflow(hidden)
+        options = {name: getattr(self, name) for name in SUBMIT_OPTIONS}
+        hidden = {*values([parameters, self.conf, self.env_vars, self.packages]), *values(list(options.values()))}
+        mask_in_airflow(hidden)
         loaded = self.load(context)
         hidden |= set(values(plain_tree(loaded.tree)))
-        _mask_in_airflow(hidden)
+        mask_in_airflow(hidden)
         scrub = Scrubber(hidden)
-        warnings = checked(loaded, self.task_kind, strict=self.strict, extensions=self.extensions)
+        warnings = checked(loaded, self.task_kind, strict=self.strict, extensions=self.extensions, scrub=scrub)
         for warning in warnings:
             self.log.warning("%s", scrub(str(warning)))
         self.log.info("Parameters: %s", mask(parameters))
         try:
-            with self._submit(context, loaded.tree, scrub) as submission:
-                self._submission = submission
-                result = submission.run(self._request(ti, loaded, parameters), getattr(ti, "try_number", 1) or 1)
+            with submission(self, options, context, loaded.tree, scrub) as self._submission:
+                if self._ended:
+                    self._submission.kill()
+                result = self._submission.run(self._request(ti, loaded, parameters), getattr(ti, "try_number", 1) or 1)
                 early = [w.to_dict() for w in warnings]
                 return self._deliver(ti, self._cleaned(result, early, scrub), said=len(early))
         except SparquetError as error:
@@ -232,50 +237,11 @@ class SparquetOperator(BaseOperator):
 
     def on_kill(self) -> None:
         """End spark-submit and everything it started."""
+        self._ended = True
         if self._submission is not None:
             self._submission.kill()
 
     # --- the way there -------------------------------------------------------------------------------------------
-    def _submit(self, context: Context, tree: dict[str, Any], scrub: Scrubber) -> Submission:
-        from ..hooks import connection, exchange, properties, settings
-        from ..hooks.compat import AirflowFailException
-        from ..hooks.submission import Submission
-        from .documents import Home
-
-        where = connection.target(self.conn_id, self.deploy_mode)
-        if where.is_cluster and not self.exchange_path:
-            raise AirflowFailException(
-                f"Deploy mode cluster (connection {self.conn_id!r}) needs exchange_path: a folder that this worker and the driver on the cluster share, "
-                "such as s3://connection@bucket/exchange. Without it the result cannot come back."
-            )
-        options = {name: getattr(self, name) for name in SUBMIT_OPTIONS}
-        home = Home.of(context.get("dag"), context["ti"])
-        shipped = [str(home.find(e)) for e in self.extensions if e.endswith(".py")]
-        options["py_files"] = ",".join(filter(None, [*shipped, self.py_files])) or None
-        environment = {**os.environ, **{k: str(v) for k, v in (self.env_vars or {}).items()}}
-        binary = str(self.spark_binary or where.extra.get("spark-binary") or "spark-submit")
-        if not where.is_cluster and not environment.get("SPARK_HOME"):
-            connection.check_pyspark()
-        try:
-            base = Path(self.properties_file).read_text(encoding="utf-8") if self.properties_file else properties.defaults(binary, environment)[0]
-        except (OSError, UnicodeDecodeError) as error:
-            raise AirflowFailException(f"Spark's properties could not be read ({error}). Correct properties_file or spark-defaults.conf.") from None
-        spark_home = properties.spark_home(binary, environment) if where.is_local else None
-        installed = [jar.name for jar in (spark_home / "jars").glob("*.jar")] if spark_home else []
-        try:
-            chosen = settings.settle(
-                tree, master=where.master, conf=self.conf, name=self.name, packages=self.packages, base=properties.parse(base),
-                installed=installed, auto_packages=self.auto_packages, quick_start=self.quick_start,
-            )
-        except ValueError as error:
-            raise AirflowFailException(scrub(str(error))) from None
-        ti = context["ti"]
-        key = exchange.task_key(ti.dag_id, ti.run_id, ti.task_id, _map_index(ti))
-        folders = exchange.Exchange(key, self.exchange_path, self.exchange_uri) if where.is_cluster else exchange.Exchange(key)
-        # The driver gets the name alone: settings that it applied again would win over the operator's.
-        tree["spark"] = {"app_name": chosen.name}
-        return Submission(where, folders, chosen, options, env_vars=self.env_vars, base=base, scrub=scrub)
-
     def _request(self, ti: Any, loaded: Loaded, parameters: dict[str, Any]) -> RunRequest:
         from ..core.result import RunRequest
 
@@ -288,8 +254,10 @@ class SparquetOperator(BaseOperator):
     # --- the way back --------------------------------------------------------------------------------------------
     def _cleaned(self, result: dict[str, Any], early: list[dict[str, Any]], scrub: Scrubber) -> dict[str, Any]:
         """The result without secrets, the warnings from before the submission first."""
+        from .masking import redacted
+
         later = [w for w in result.get("warnings") or [] if w not in early]
-        cleaned: dict[str, Any] = _redacted(scrub.tree({**result, "warnings": [*early, *later]}))
+        cleaned: dict[str, Any] = redacted(scrub.tree({**result, "warnings": [*early, *later]}))
         return cleaned
 
     def _deliver(self, ti: Any, result: dict[str, Any], said: int) -> dict[str, Any]:
@@ -315,11 +283,12 @@ class SparquetOperator(BaseOperator):
 
         from ..hooks.exchange import open_place
         from .report import keep
+        from .submit import map_index
 
         folder = self.result_dir or conf.get("sparquet", "result_dir", fallback="")
         if not folder:
             return None
-        index = _map_index(ti)
+        index = map_index(ti)
         names = [ti.dag_id, ti.run_id, ti.task_id if index < 0 else f"{ti.task_id}.{index}", str(getattr(ti, "try_number", 1))]
         try:
             kept = keep(result, open_place(folder), conf.get("sparquet", "result_base_url", fallback="") or None, names)
@@ -339,31 +308,6 @@ def given(document: Any, context: Context) -> Any:
     """The document of :func:`as_is`, also when nothing was rendered before."""
     resolve = getattr(document, "resolve", None)
     return resolve(context) if resolve else document
-
-
-def _map_index(ti: Any) -> int:
-    index = getattr(ti, "map_index", -1)
-    return index if isinstance(index, int) else -1
-
-
-def _mask_in_airflow(secrets: Any) -> None:
-    from airflow.sdk.log import mask_secret
-
-    for secret in secrets:
-        mask_secret(secret)
-
-
-def _redacted(tree: Any) -> Any:
-    """A tree without the secrets that Airflow knows (from connections, variables and secret backends)."""
-    try:
-        from airflow.sdk.log import redact
-    except ImportError:
-        return tree
-    if isinstance(tree, str):
-        return redact(tree)
-    if isinstance(tree, dict):
-        return {k: _redacted(v) for k, v in tree.items()}
-    return [_redacted(v) for v in tree] if isinstance(tree, list) else tree
 
 
 def _airflow_error(error: Any, scrub: Scrubber) -> Exception:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -51,10 +51,11 @@ def read(document: Mapping[str, Any] | str | Path, params: Mapping[str, Any], ho
     return load(file, params, root=home.root_for(file), strict=strict)
 
 
-def checked(loaded: Loaded, task: Literal["run", "check"], *, strict: bool, extensions: Sequence[str]) -> list[Problem]:
+def checked(loaded: Loaded, task: Literal["run", "check"], *, strict: bool, extensions: Sequence[str], scrub: Callable[[str], str] = str) -> list[Problem]:
     """The warnings of a document without errors.
 
     Types that are not known are left to the driver when there are extensions: only there they register theirs.
+    ``scrub`` takes secrets out of the text of the error.
 
     Raises:
         AirflowFailException: the document has defects; all of them are in the text, and another try would not help.
@@ -66,5 +67,5 @@ def checked(loaded: Loaded, task: Literal["run", "check"], *, strict: bool, exte
     errors = [p for p in problems if p.severity == "error"]
     if errors:
         head = "The document has a defect" if len(errors) == 1 else f"The document has {len(errors)} defects"
-        raise AirflowFailException(f"{head}; nothing was submitted.\n" + "\n".join(f"- {p}" for p in errors))
+        raise AirflowFailException(f"{head}; nothing was submitted.\n" + "\n".join(f"- {scrub(str(p))}" for p in errors))
     return [p for p in problems if p.severity == "warning"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,6 +45,15 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
         return seen
 
     return define
+
+
+@pytest.fixture
+def stage_calls(tmp_path: Path) -> Path:
+    """A spark-submit that only says that it was called."""
+    binary = tmp_path / "submit"
+    binary.write_text('#!/bin/sh\ntouch "$0.called"\n')
+    binary.chmod(0o755)
+    return binary
 
 
 PIPELINE: dict[str, Any] = {

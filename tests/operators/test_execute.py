@@ -86,6 +86,41 @@ def test_a_setting_without_text_form(answer: Any, ti: Any, pipeline: dict[str, A
         execute(SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"src": "/x"}, conf={"spark.v": {}}), ti)
 
 
+def test_an_error_of_the_document_shows_no_secret(answer: Any, ti: Any, pipeline: dict[str, Any]) -> None:
+    answer()
+    pipeline["input"]["path"] = 7
+    pipeline["output"]["mode"] = "{db_password}"
+    with pytest.raises(AirflowFailException, match="defects") as caught:
+        execute(SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"db_password": "hunter22"}), ti)
+    assert "/output/mode" in str(caught.value)
+    assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pipeline_params", "columns", "conf", "env_vars"])
+def test_a_template_that_gave_no_mapping_is_named(answer: Any, ti: Any, pipeline: dict[str, Any], name: str) -> None:
+    with pytest.raises(AirflowFailException, match=f"{name} is a str, expected a mapping"):
+        execute(SparquetRunOperator(task_id="t", pipeline=pipeline, **{name: "{'a': 1}"}), ti)
+
+
+def test_a_missing_properties_file_is_named(answer: Any, ti: Any, pipeline: dict[str, Any]) -> None:
+    with pytest.raises(AirflowFailException, match="/no/such/file.*Correct properties_file"):
+        execute(SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"src": "/x"}, properties_file="/no/such/file"), ti)
+
+
+def test_a_task_that_was_ended_before_it_submitted_does_not_submit(stage_calls: Any, ti: Any, pipeline: dict[str, Any]) -> None:
+    operator = SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"src": "/x"}, spark_binary=str(stage_calls))
+    operator.on_kill()
+    with pytest.raises(AirflowException, match="CANCELLED"):
+        execute(operator, ti)
+    assert not stage_calls.with_suffix(".called").exists()
+
+
+def test_options_that_the_hook_refuses_fail_at_once(ti: Any, pipeline: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_OLD", json.dumps({"conn_type": "spark", "host": "local", "extra": {"spark-home": "/opt/spark"}}))
+    with pytest.raises(AirflowFailException, match="spark-home"):
+        execute(SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"src": "/x"}, conn_id="old"), ti)
+
+
 # --- ends ----------------------------------------------------------------------------------------------------------
 def test_success_pushes_variables_and_returns_the_document(answer: Any, ti: Any, pipeline: dict[str, Any]) -> None:
     answer(variables={"ids": [1, 2]}, rows_written=5)

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 
 
-def drivers() -> list[str]:
-    """What runs with the driver script on this machine."""
-    import psutil
+@pytest.fixture(scope="session", autouse=True)
+def exchange(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An exchange folder of these tests alone, so that other runs on this machine don't count."""
+    folder = tmp_path_factory.mktemp("tmp")
+    before, tempfile.tempdir, os.environ["TMPDIR"] = tempfile.tempdir, str(folder), str(folder)
+    yield folder
+    tempfile.tempdir = before
+    del os.environ["TMPDIR"]
 
-    from sparquet_provider.core.bundle import DRIVER
+
+def drivers() -> list[str]:
+    """The drivers of these tests that run now."""
+    import psutil
 
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
-        if str(DRIVER) in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(f"{process.pid} {' '.join(process.info['cmdline'])[:120]}")
+        arguments = process.info["cmdline"] or []
+        if any(a.startswith(tempfile.gettempdir()) and a.endswith(".json") for a in arguments) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(f"{process.pid} {' '.join(arguments)[:120]}")
     return found
 
 
@@ -36,47 +49,45 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@dataclass
 class Outcome:
-    """How a run ended: states, tries, XComs and rendered fields of every task."""
+    """How a run ended: states, tries and XComs of every task, what the database shows of it, and the log."""
 
-    def __init__(self, run: Any, log: str) -> None:
-        from airflow.models.renderedtifields import RenderedTaskInstanceFields
-        from airflow.models.taskinstance import TaskInstance
-        from airflow.models.xcom import XComModel
-        from airflow.utils.session import create_session
-        from sqlalchemy import select
-
-        self.log, self.state = log, str(run.state)
-        self.states: dict[str, str] = {}
-        self.tries: dict[str, int] = {}
-        self.xcoms: dict[str, dict[str, Any]] = {}
-        self.stored = ""
-        where = {"dag_id": run.dag_id, "run_id": run.run_id}
-        with create_session() as session:
-            for ti in session.scalars(select(TaskInstance).filter_by(**where)):
-                self.states[self._name(ti)], self.tries[self._name(ti)] = str(ti.state), ti.try_number
-            for row in session.scalars(select(XComModel).filter_by(**where)):
-                self.xcoms.setdefault(self._name(row), {})[row.key] = XComModel.deserialize_value(row)
-                self.stored += json.dumps(row.value)
-            for fields in session.scalars(select(RenderedTaskInstanceFields).filter_by(**where)):
-                self.stored += json.dumps(fields.rendered_fields)
-
-    @staticmethod
-    def _name(row: Any) -> str:
-        return f"{row.task_id}[{row.map_index}]" if row.map_index >= 0 else str(row.task_id)
+    states: dict[str, str]
+    tries: dict[str, int]
+    xcoms: dict[str, dict[str, Any]]
+    stored: str
+    log: str
 
 
 @pytest.fixture(scope="session")
-def run_dag(airflow_db: Path, data: Path) -> Callable[..., Any]:
-    """Run a DAG of ``tests/system/dags``; returns the run."""
-    shutil.copytree(HERE / "dags", airflow_db / "dags", dirs_exist_ok=True)
-    os.environ["AIRFLOW__LOGGING__LOGGING_LEVEL"] = "INFO"
+def run_dag(airflow_db: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+    """Run a DAG of ``tests/system/dags`` in a process of its own, with all that it logs."""
+    folder = tmp_path_factory.mktemp("runs")
+    environment = {**os.environ, "AIRFLOW__CORE__DAGS_FOLDER": str(HERE / "dags"), "AIRFLOW__LOGGING__LOGGING_LEVEL": "INFO", "PYTHONPATH": str(ROOT)}
 
-    def run(dag_id: str, **arguments: Any) -> Any:
-        from airflow.dag_processing.dagbag import BundleDagBag
-
-        bag = BundleDagBag(dag_folder=airflow_db / "dags", bundle_path=airflow_db / "dags", bundle_name="dags-folder")
-        assert bag.import_errors == {}
-        return bag.dags[dag_id].test(**arguments)
+    def run(wanted: str) -> Outcome:
+        outcome, log = folder / f"{wanted}.json", folder / f"{wanted}.log"
+        with open(log, "w") as file:
+            command = [sys.executable, str(ROOT / "scripts" / "run_dag.py"), "--json", str(outcome), wanted]
+            subprocess.run(command, env=environment, stdout=file, stderr=file, check=True)
+        (ended,) = json.loads(outcome.read_text())
+        tasks = ended["tasks"]
+        return Outcome(
+            {n: t["state"] for n, t in tasks.items()}, {n: t["tries"] for n, t in tasks.items()}, {n: t["xcom"] for n, t in tasks.items()},
+            outcome.read_text() + _rendered(ended["dag_id"], ended["run_id"]), log.read_text(),
+        )
 
     return run
+
+
+def _rendered(dag_id: str, run_id: str) -> str:
+    from airflow.models.renderedtifields import RenderedTaskInstanceFields
+    from airflow.utils.session import create_session
+    from sqlalchemy import select
+
+    with create_session() as session:
+        found = session.scalars(select(RenderedTaskInstanceFields).filter_by(dag_id=dag_id, run_id=run_id))
+        text = json.dumps([fields.rendered_fields for fields in found])
+    assert "pipeline_params" in text
+    return text
