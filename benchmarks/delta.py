@@ -35,7 +35,9 @@ def main(folder: Path) -> None:
 
     def by_document(source: str, path: str, mode: str, options: dict[str, Any]) -> None:
         document = {
-            "name": "benchmark", "input": {"format": "parquet", "path": str(folder / source)}, "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}],
+            "name": "benchmark",
+            "input": {"format": "parquet", "path": str(folder / source)},
+            "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}],
             "output": {"format": "delta", "path": path, "mode": mode, "options": options, "partition_by": ["part"]},
         }
         result = sparquet.run_from_dict(document).raise_for_status()
@@ -49,18 +51,33 @@ def main(folder: Path) -> None:
         spark.sql(f"MERGE INTO delta.`{path}` T USING source S ON T.id <=> S.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
 
     a, b = fresh("hand"), fresh("document")
-    table(f"Delta append of {APPENDED:,}", compare(spark, {
-        "hand-written": lambda: read("append").write.format("delta").mode("append").save(a),
-        "sparquet": lambda: by_document("append", b, "append", {}),
-    }), "hand-written", {"sparquet": 1.05})
+    table(
+        f"Delta append of {APPENDED:,}",
+        compare(
+            spark,
+            {"hand-written": lambda: read("append").write.format("delta").mode("append").save(a), "sparquet": lambda: by_document("append", b, "append", {})},
+        ),
+        "hand-written",
+        {"sparquet": 1.05},
+    )
     a, b = fresh("hand"), fresh("document")
-    table("Delta overwrite of one partition", compare(spark, {
-        "hand-written": lambda: read("part").write.format("delta").mode("overwrite").option("partitionOverwriteMode", "dynamic").save(a),
-        "sparquet": lambda: by_document("part", b, "overwrite", {"partitionOverwriteMode": "dynamic"}),
-    }), "hand-written", {"sparquet": 1.05})
+    table(
+        "Delta overwrite of one partition",
+        compare(
+            spark,
+            {
+                "hand-written": lambda: read("part").write.format("delta").mode("overwrite").option("partitionOverwriteMode", "dynamic").save(a),
+                "sparquet": lambda: by_document("part", b, "overwrite", {"partitionOverwriteMode": "dynamic"}),
+            },
+        ),
+        "hand-written",
+        {"sparquet": 1.05},
+    )
     a, b = fresh("hand"), fresh("document")
-    table(f"Delta merge of {MERGED:,}, with the check for repeated keys", compare(spark, {
-        "hand-written": lambda: merge_by_hand(a),
-        "sparquet": lambda: by_document("merge", b, "merge", {"merge_keys": ["id"]}),
-    }), "hand-written", {"sparquet": 1.05})
+    table(
+        f"Delta merge of {MERGED:,}, with the check for repeated keys",
+        compare(spark, {"hand-written": lambda: merge_by_hand(a), "sparquet": lambda: by_document("merge", b, "merge", {"merge_keys": ["id"]})}),
+        "hand-written",
+        {"sparquet": 1.05},
+    )
     spark.stop()

@@ -30,12 +30,18 @@ def session(folder: Path, jars: list[str] | None = None, configs: Mapping[str, s
 
     builder = SparkSession.builder.master("local[2]").appName("benchmark").config("spark.ui.enabled", "false")
     settings = {
-        "spark.driver.memory": "4g", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.local.dir": str(folder / "tmp"),
-        "spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false", **(configs or {}),
+        "spark.driver.memory": "4g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(folder / "tmp"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+        **(configs or {}),
     }
     if jars:
         settings |= {
-            "spark.jars": ",".join(jars), "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.jars": ",".join(jars),
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         }
     for key, value in settings.items():
@@ -113,4 +119,6 @@ def table(title: str, found: Mapping[str, Figures], baseline: str, limits: Mappi
         cpu = statistics.median(a / b for a, b in zip(figures.cpu, base.cpu, strict=True))
         wall = statistics.median(a / b for a, b in zip(figures.wall, base.wall, strict=True))
         limit = f"  (limit {limits[name]})" if limits and name in limits else ""
-        print(f"  {name:44s} {statistics.median(figures.cpu):7.2f} {cpu:6.2f} {statistics.median(figures.wall):7.2f} {wall:6.2f} {figures.jobs:5d} {figures.scanned:13,d}{limit}")
+        print(
+            f"  {name:44s} {statistics.median(figures.cpu):7.2f} {cpu:6.2f} {statistics.median(figures.wall):7.2f} {wall:6.2f} {figures.jobs:5d} {figures.scanned:13,d}{limit}"
+        )

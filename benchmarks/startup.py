@@ -33,7 +33,10 @@ spark = SparkSession.builder.getOrCreate()
 spark.read.parquet(sys.argv[1]).where("id % 2 = 0").write.format("delta").mode("overwrite").save(sys.argv[2])
 spark.stop()
 """
-_DELTA_CONF = ["spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension", "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"]
+_DELTA_CONF = [
+    "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+]
 
 
 def _submit(script: Path, *arguments: str, conf: list[str], packages: str | None = None) -> None:
@@ -70,7 +73,9 @@ def main(folder: Path) -> None:
 
     def document(fmt: str) -> dict[str, Any]:
         return {
-            "name": "bench", "input": {"format": "parquet", "path": str(source)}, "transformations": [{"type": "filter", "condition": "id % 2 = 0"}],
+            "name": "bench",
+            "input": {"format": "parquet", "path": str(source)},
+            "transformations": [{"type": "filter", "condition": "id % 2 = 0"}],
             "output": {"format": fmt, "path": str(folder / "out" / fmt)},
         }
 
@@ -99,7 +104,9 @@ def main(folder: Path) -> None:
             for name, value in zip(whole, (packages, defaults, quick), strict=True):
                 whole[name].append(value)
     ratio = statistics.median(a / b for a, b in zip(ready["operator"], ready["bare"], strict=True))
-    print(f"\nFrom execute to a session (median of {REPETITIONS}): bare spark-submit {statistics.median(ready['bare']):.1f} s, operator {statistics.median(ready['operator']):.1f} s, ratio {ratio:.2f} (limit 1.2)")
+    print(
+        f"\nFrom execute to a session (median of {REPETITIONS}): bare spark-submit {statistics.median(ready['bare']):.1f} s, operator {statistics.median(ready['operator']):.1f} s, ratio {ratio:.2f} (limit 1.2)"
+    )
     print("A small Delta job (100,000 rows), submit to end")
     for name, values in whole.items():
         against = statistics.median(a / b for a, b in zip(values, whole["packages"], strict=True))

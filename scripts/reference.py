@@ -24,7 +24,9 @@ def pages() -> dict[str, str]:
     """Every generated file, by its path below ``docs/``."""
     types = Registry()
     return {
-        "reference/document.md": HEAD + "# The document\n\n" + "\n".join(_spec(c.__name__, c) for c in (Pipeline, SparkBlock, Source, Output, Validations, Check)),
+        "reference/document.md": HEAD
+        + "# The document\n\n"
+        + "\n".join(_spec(c.__name__, c) for c in (Pipeline, SparkBlock, Source, Output, Validations, Check)),
         "reference/transformations.md": HEAD + _variants("Transformations", "transformation", Step, types),
         "reference/rules.md": HEAD + _variants("Rules", "validator", Rule, types),
         "reference/formats.md": HEAD + _formats(),
@@ -84,7 +86,8 @@ def _formats() -> str:
     lines = ["# Formats\n", "| format | read | write | modes |", "|---|---|---|---|"]
     formats = built_in_formats()
     for name, found in formats.items():
-        lines.append(f"| [`{name}`](#{name}) | {'yes' if found.readable else ''} | {'yes' if found.writable else ''} | {', '.join(found.modes or ()) if found.writable else ''} |")
+        modes = ", ".join(found.modes or ()) if found.writable else ""
+        lines.append(f"| [`{name}`](#{name}) | {'yes' if found.readable else ''} | {'yes' if found.writable else ''} | {modes} |")
     for name, found in formats.items():
         lines += [f"\n## {name}\n", cleandoc(type(found).__doc__ or "")]
         if found.package:
@@ -95,7 +98,12 @@ def _formats() -> str:
 
 
 def _errors() -> str:
-    lines = ["# Errors and warnings\n", "Each names its place in the document as a JSON Pointer. Only *infrastructure* is retried by Airflow.\n", "| code | who acts | what it says | remedy |", "|---|---|---|---|"]
+    lines = [
+        "# Errors and warnings\n",
+        "Each names its place in the document as a JSON Pointer. Only *infrastructure* is retried by Airflow.\n",
+        "| code | who acts | what it says | remedy |",
+        "|---|---|---|---|",
+    ]
     lines += [f"| `{code}` | {e.category} | {e.message} | {e.remedy} |".replace("\n", " ") for code, e in CATALOGUE.items()]
     return "\n".join(lines) + "\n"
 

@@ -20,6 +20,7 @@ from .core.errors import Problem, SparquetError
 from .core.faults import quiet_spark_errors
 from .core.jars import resolve
 from .core.lint import lint
+from .core.load import load
 from .core.plan import explain
 from .core.registry import Registry
 from .core.result import PipelineResult
@@ -27,7 +28,6 @@ from .core.run import Options
 from .core.schema import pipeline_schema
 from .core.secrets import mask
 from .core.sparquet import Sparquet
-from .core.load import load
 from .hooks.settings import is_local, settle
 
 SUCCESS, RUN_FAILED, USAGE, QUALITY_FAILED = 0, 1, 2, 3
@@ -57,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
         if document:
             sub.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="the text value of a {NAME} placeholder")
             sub.add_argument("--param-json", action="append", default=[], metavar="NAME=JSON", help="its value as JSON: a number, a list, true, null")
-            sub.add_argument("--extension", action="append", default=[], metavar="MODULE", help="a module or .py file whose register(sparquet) adds custom types")
+            sub.add_argument(
+                "--extension", action="append", default=[], metavar="MODULE", help="a module or .py file whose register(sparquet) adds custom types"
+            )
             sub.add_argument("--no-strict", dest="strict", action="store_false", help="misspelt keys and placeholders without a value are only warnings")
         return sub
 

@@ -41,7 +41,12 @@ def test_the_schema_accepts_what_lint_accepts_and_refuses_what_it_refuses() -> N
     validator = jsonschema.Draft202012Validator(schema)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert [e.message for e in validator.iter_errors(RIGHT)] == []
-    for wrong in ({**RIGHT, "transformations": [{"type": "filter"}]}, {**RIGHT, "input": {"path": "/x"}}, {k: v for k, v in RIGHT.items() if k != "name"}, {**RIGHT, "transformations": [{"type": "sort", "columns": "id"}]}):
+    for wrong in (
+        {**RIGHT, "transformations": [{"type": "filter"}]},
+        {**RIGHT, "input": {"path": "/x"}},
+        {k: v for k, v in RIGHT.items() if k != "name"},
+        {**RIGHT, "transformations": [{"type": "sort", "columns": "id"}]},
+    ):
         assert not validator.is_valid(wrong)
         assert lint(load(wrong).tree)[0] is None
 

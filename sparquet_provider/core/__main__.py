@@ -20,11 +20,11 @@ from typing import Any
 
 from .errors import Problem, SparquetError
 from .faults import quiet_spark_errors
+from .load import Loaded
 from .result import PipelineResult, RunRequest, jsonable
 from .run import Options
 from .secrets import Scrubber, mask, values
 from .sparquet import Sparquet, faulty
-from .load import Loaded
 from .text import plain_tree
 
 log = logging.getLogger("sparquet")

@@ -14,12 +14,12 @@ from .custom import CustomRule
 from .document import Rule
 from .engine import Engine
 from .errors import Problem, SparquetError, pointer
+from .load import Loaded, load
 from .quality import engine as quality
 from .quality.metrics import RepeatedRows
 from .registry import Registry
 from .result import CheckResult
 from .spec import Parse
-from .load import Loaded, load
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -106,7 +106,9 @@ class Cola:
 
 
 def _no_reading(source: Any, run: Run) -> DataFrame:
-    raise SparquetError.of([Problem("INVALID_COMBINATION", run.at, {"reason": "rules outside of a pipeline read no other source", "remedy": "Use a pipeline document."})])
+    raise SparquetError.of(
+        [Problem("INVALID_COMBINATION", run.at, {"reason": "rules outside of a pipeline read no other source", "remedy": "Use a pipeline document."})]
+    )
 
 
 def _no_steps(df: DataFrame, steps: Any, run: Run) -> DataFrame:

@@ -89,7 +89,9 @@ class Source(Spec):
     """Where rows come from: a format, a place and the reader's options."""
 
     format: Annotated[str, Field("How the data is stored.", example="delta", runtime=False)]
-    path: Annotated[str | tuple[str, ...] | None, Field("A path or URI, a glob, a list of paths, a table name, or a view, depending on the format.", example="sales.orders")] = None
+    path: Annotated[
+        str | tuple[str, ...] | None, Field("A path or URI, a glob, a list of paths, a table name, or a view, depending on the format.", example="sales.orders")
+    ] = None
     options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = field(default_factory=dict)
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
@@ -113,10 +115,26 @@ class Output(Spec):
 
     format: Annotated[str, Field("How the data is stored.", example="parquet", runtime=False)]
     path: Annotated[str | None, Field("A path or URI, or a table name, depending on the format.", example="/data/orders")] = None
-    mode: Annotated[str, Field("overwrite replaces all, append adds, merge updates by key, ignore keeps what exists, error refuses when something exists.", example="append", runtime=False)] = "overwrite"
+    mode: Annotated[
+        str,
+        Field(
+            "overwrite replaces all, append adds, merge updates by key, ignore keeps what exists, error refuses when something exists.",
+            example="append",
+            runtime=False,
+        ),
+    ] = "overwrite"
     partition_by: Annotated[tuple[str, ...], Field("Columns that become directories.", example=["dt"])] = ()
-    columns: Annotated[tuple[str, ...], Field("Columns (or SQL expressions with aliases) written to this destination; all when absent.", example=["id", "revenue"], sql=True)] = ()
-    options: Annotated[dict[str, Any], Field("Passed to the writer; merge_keys, merge_condition, mergeSchema, replaceWhere and partitionOverwriteMode are read here too.", example={"merge_keys": ["id"]}, free=True)] = field(default_factory=dict)
+    columns: Annotated[
+        tuple[str, ...], Field("Columns (or SQL expressions with aliases) written to this destination; all when absent.", example=["id", "revenue"], sql=True)
+    ] = ()
+    options: Annotated[
+        dict[str, Any],
+        Field(
+            "Passed to the writer; merge_keys, merge_condition, mergeSchema, replaceWhere and partitionOverwriteMode are read here too.",
+            example={"merge_keys": ["id"]},
+            free=True,
+        ),
+    ] = field(default_factory=dict)
     transformations: Annotated[tuple[Step, ...], Field("Steps for this destination only.", example=[{"type": "distinct"}])] = ()
 
     def __post_init__(self) -> None:
@@ -185,9 +203,13 @@ class Rule(Spec):
 class Validations(Spec):
     """Data quality: rules that are measured after every transformation and before any write."""
 
-    on_failure: Annotated[str, Field("fail writes nothing, warn writes and warns, skip writes and records only.", choices=("fail", "warn", "skip"), runtime=False)] = "fail"
+    on_failure: Annotated[
+        str, Field("fail writes nothing, warn writes and warns, skip writes and records only.", choices=("fail", "warn", "skip"), runtime=False)
+    ] = "fail"
     rules: Annotated[tuple[Rule, ...], Field("The rules.", example=[{"type": "not_null", "columns": ["id"]}])] = ()
-    report: Annotated[Output | None, Field("Where one row per rule is written, in every mode.", example={"format": "csv", "path": "/dq/orders", "mode": "append"})] = None
+    report: Annotated[
+        Output | None, Field("Where one row per rule is written, in every mode.", example={"format": "csv", "path": "/dq/orders", "mode": "append"})
+    ] = None
     sample_rows: Annotated[int, Field("How many failing rows of each rule the result may show; 0 keeps all data out of results.", minimum=0)] = 0
 
 

@@ -6,6 +6,7 @@ no second run. A Connect session has no access to it; there an observation on to
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import re
 import threading
@@ -98,7 +99,12 @@ def observed(observation: Any, engine: Engine) -> dict[str, Any] | None:
     if inner is not None and not inner.future().isCompleted():
         return None
     box: list[dict[str, Any]] = []
-    thread = threading.Thread(target=lambda: box.append(observation.get), daemon=True)
+
+    def ask() -> None:
+        with contextlib.suppress(Exception):  # an action without metrics gives an empty row, which pyspark can't read
+            box.append(observation.get)
+
+    thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(2.0)
     return box[0] if box else None
@@ -335,7 +341,7 @@ def _pairs(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _number(text: str) -> int | None:
-    """A metric's text as a number: ``1,234`` or ``total (min, med, max …)\\n12.0 KiB (…)``."""
+    """A metric's text as a number: ``1,234``, or the first figure of the last line (``12.0 KiB (…)`` after ``total (…)``)."""
     match = re.match(r"([\d,]+(?:\.\d+)?)\s*([KMGTP]i?B|B)?", text.strip().rpartition("\n")[2])
     if not match:
         return None

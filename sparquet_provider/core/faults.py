@@ -13,6 +13,13 @@ from .errors import SparquetError, nearest
 _TRANSIENT = ("CONCURRENT", "DELTA_CONCURRENT", "COMMIT_FAILED", "CommitFailedException", "ConcurrentAppendException", "ConcurrentModification")
 
 
+#: Conditions that a value of the data causes, found in the text of a failed job.
+_VALUE_CONDITIONS = re.compile(
+    r"\[((?:DIVIDE_BY_ZERO|CAST_INVALID_INPUT|CAST_OVERFLOW|ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|INVALID_ARRAY_INDEX"
+    r"|INVALID_DATETIME|CANNOT_PARSE|DATETIME_)[A-Z_.0-9]*)\]"
+)
+
+
 def translate(error: BaseException, at: str = "", columns: Iterable[str] = ()) -> SparquetError:
     """The error of ours for any exception that a run can meet.
 
@@ -26,38 +33,57 @@ def translate(error: BaseException, at: str = "", columns: Iterable[str] = ()) -
     if isinstance(error, SparquetError):
         return error.located(at)
     condition, params = _condition(error), _parameters(error)
-    known = list(columns)
-    name = _unquoted(params.get("objectName", params.get("fieldName", params.get("name", ""))))
+    found = _column(condition, params, list(columns)) or _source(condition, params) or _sql(error, condition, params) or _engine(error, condition, params)
+    code, facts = found or ("INTERNAL", {"reason": f"{type(error).__name__}: {_head(error)}"})
+    return SparquetError(code, at, cause=error, **facts)
+
+
+_Found = tuple[str, dict[str, Any]] | None
+
+
+def _column(condition: str, params: dict[str, str], known: list[str]) -> _Found:
     if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD", "FIELD_NOT_FOUND", "UNRESOLVED_MAP_KEY", "UNRESOLVED_USING_COLUMN")):
-        name = name or _unquoted(params.get("colName", ""))
-        proposals = [_unquoted(p) for p in params.get("proposal", params.get("suggestion", params.get("fields", ""))).split(", ") if p]
-        return SparquetError("COLUMN_NOT_FOUND", at, found=name, nearest=nearest(name, known or proposals), expected=known or proposals, cause=error)
-    if condition == "COLUMN_ALREADY_EXISTS":
-        return SparquetError("COLUMN_AMBIGUOUS", at, found=_unquoted(params.get("columnName", "")), reason="the frame has two columns of that name", cause=error)
+        name = _unquoted(_first(params, "objectName", "fieldName", "name", "colName"))
+        proposals = [_unquoted(p) for p in _first(params, "proposal", "suggestion", "fields").split(", ") if p]
+        return "COLUMN_NOT_FOUND", {"found": name, "nearest": nearest(name, known or proposals), "expected": known or proposals}
     if condition.startswith("AMBIGUOUS"):
-        return SparquetError("COLUMN_AMBIGUOUS", at, found=_unquoted(params.get("name", "")), reason=f"it may be {params.get('referenceNames', 'any of several')}", cause=error)
+        return "COLUMN_AMBIGUOUS", {"found": _unquoted(params.get("name", "")), "reason": f"it may be {params.get('referenceNames', 'any of several')}"}
+    return None
+
+
+def _source(condition: str, params: dict[str, str]) -> _Found:
     if condition.startswith(("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "SCHEMA_NOT_FOUND")):
-        place = _unquoted(params.get("relationName", params.get("path", params.get("tableName", params.get("schemaName", "")))))
-        return SparquetError("SOURCE_NOT_FOUND", at, format="", found=place, cause=error)
-    if condition.startswith(("PARSE_", "INVALID_SQL", "UNRESOLVED_ROUTINE", "INVALID_IDENTIFIER", "UNCLOSED", "INVALID_TYPED_LITERAL")):
-        return SparquetError("SQL_INVALID", at, reason=_reason(error, condition), found=params.get("routineName", ""), cause=error)
-    if condition in ("UNSUPPORTED_DATATYPE", "PARSE_DATATYPE_ERROR"):
-        return SparquetError("TYPE_INVALID", at, found=params.get("typeName", ""), cause=error)
+        return "SOURCE_NOT_FOUND", {"format": "", "found": _unquoted(_first(params, "relationName", "path", "tableName", "schemaName"))}
     if condition.startswith(("DATA_SOURCE_NOT_FOUND", "CLASS_NOT_FOUND")):
-        return SparquetError("CONNECTOR_MISSING", at, found=params.get("provider", ""), expected="of that format", cause=error)
-    if any(mark in condition or mark in type(error).__name__ or mark in _head(error) for mark in _TRANSIENT):
-        return SparquetError("WRITE_CONFLICT", at, found="the table", cause=error)
-    if _sqlstate(error).startswith("22"):
-        return SparquetError("VALUE_FAILED", at, reason=_without_values(condition, params), cause=error)
+        return "CONNECTOR_MISSING", {"found": params.get("provider", ""), "expected": "of that format"}
+    return None
+
+
+def _sql(error: BaseException, condition: str, params: dict[str, str]) -> _Found:
+    if condition.startswith(("PARSE_", "INVALID_SQL", "UNRESOLVED_ROUTINE", "INVALID_IDENTIFIER", "UNCLOSED", "INVALID_TYPED_LITERAL")):
+        return "SQL_INVALID", {"reason": _reason(error, condition), "found": params.get("routineName", "")}
+    if condition == "UNSUPPORTED_DATATYPE":
+        return "TYPE_INVALID", {"found": params.get("typeName", "")}
+    return None
+
+
+def _engine(error: BaseException, condition: str, params: dict[str, str]) -> _Found:
     kind = type(error).__name__
+    if any(mark in text for mark in _TRANSIENT for text in (condition, kind, _head(error))):
+        return "WRITE_CONFLICT", {"found": "the table"}
+    if _sqlstate(error).startswith("22"):
+        return "VALUE_FAILED", {"reason": _without_values(condition, params)}
     if kind in ("AnalysisException", "ParseException", "IllegalArgumentException", "PySparkTypeError", "PySparkValueError"):
-        return SparquetError("EXPRESSION_FAILED", at, reason=_reason(error, condition), cause=error)
-    if kind in ("Py4JJavaError", "Py4JNetworkError", "Py4JError", "SparkRuntimeException", "SparkException", "SparkConnectGrpcException", "ConnectionRefusedError") or type(error).__module__.startswith(("pyspark", "py4j")):
-        found = _value_fault(error)
-        if found:
-            return SparquetError("VALUE_FAILED", at, reason=found, cause=error)
-        return SparquetError("ENGINE_FAILED", at, reason=_reason(error, condition), cause=error)
-    return SparquetError("INTERNAL", at, reason=f"{kind}: {_head(error)}", cause=error)
+        return "EXPRESSION_FAILED", {"reason": _reason(error, condition)}
+    if kind == "ConnectionRefusedError" or type(error).__module__.startswith(("pyspark", "py4j")):
+        by_value = _VALUE_CONDITIONS.search(str(error))
+        return ("VALUE_FAILED", {"reason": by_value.group(1)}) if by_value else ("ENGINE_FAILED", {"reason": _reason(error, condition)})
+    return None
+
+
+def _first(params: dict[str, str], *names: str) -> str:
+    """The first of the parameters that has a value."""
+    return next((params[n] for n in names if params.get(n)), "")
 
 
 def quiet_spark_errors() -> None:
@@ -110,12 +136,3 @@ def _reason(error: BaseException, condition: str) -> str:
 def _without_values(condition: str, params: dict[str, str]) -> str:
     kept = [f"{k}={_unquoted(v)}" for k, v in params.items() if k in ("sourceType", "targetType", "functionName", "alternative", "ansiConfig")]
     return condition + (f" ({', '.join(kept)})" if kept else "")
-
-
-_VALUE_CONDITIONS = re.compile(r"\[((?:DIVIDE_BY_ZERO|CAST_INVALID_INPUT|CAST_OVERFLOW|ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|INVALID_ARRAY_INDEX|INVALID_DATETIME|CANNOT_PARSE|DATETIME_)[A-Z_.0-9]*)\]")
-
-
-def _value_fault(error: BaseException) -> str | None:
-    """The condition of a job that a value of the data broke, found in the text of the failure."""
-    match = _VALUE_CONDITIONS.search(str(error))
-    return match.group(1) if match else None

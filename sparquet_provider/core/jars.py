@@ -24,7 +24,9 @@ def default_cache() -> Path:
     return Path(os.environ.get("SPARQUET_HOME", Path.home() / ".cache" / "sparquet")) / "jars"
 
 
-def resolve(packages: Iterable[str], *, cache: Path | None = None, spark_submit: str = "spark-submit", timeout: float = 600, env: dict[str, str] | None = None) -> list[str]:
+def resolve(
+    packages: Iterable[str], *, cache: Path | None = None, spark_submit: str = "spark-submit", timeout: float = 600, env: dict[str, str] | None = None
+) -> list[str]:
     """The jar files of Maven packages, without those that Spark brings itself.
 
     The first call for a set of packages lets Spark's resolver fetch them into an own folder of ``cache``; later calls
@@ -60,8 +62,16 @@ def _fetch(packages: list[str], folder: Path, spark_submit: str, timeout: float,
         script = Path(temporary) / "nothing.py"
         script.write_text("", encoding="utf-8")
         command = [
-            spark_submit, "--master", "local[1]", "--packages", ",".join(packages),
-            "--conf", f"spark.jars.ivy={temporary}/ivy", "--conf", "spark.ui.enabled=false", str(script),
+            spark_submit,
+            "--master",
+            "local[1]",
+            "--packages",
+            ",".join(packages),
+            "--conf",
+            f"spark.jars.ivy={temporary}/ivy",
+            "--conf",
+            "spark.ui.enabled=false",
+            str(script),
         ]
         environment = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, **(env if env is not None else os.environ)}
         try:

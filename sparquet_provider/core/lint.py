@@ -22,7 +22,9 @@ D = TypeVar("D", Pipeline, Check)
 _RUN_ORDER = ("input", "source", "transformations", "validations", "output", "outputs")
 
 
-def lint(tree: Any, registry: Registry | None = None, *, strict: bool = True, unknown_types: bool = False, files: Mapping[str, str] | None = None) -> tuple[Pipeline | None, list[Problem]]:
+def lint(
+    tree: Any, registry: Registry | None = None, *, strict: bool = True, unknown_types: bool = False, files: Mapping[str, str] | None = None
+) -> tuple[Pipeline | None, list[Problem]]:
     """Read a pipeline document and report every defect.
 
     Args:
@@ -38,12 +40,16 @@ def lint(tree: Any, registry: Registry | None = None, *, strict: bool = True, un
     return _lint(Pipeline, tree, registry, strict, unknown_types, files)
 
 
-def lint_check(tree: Any, registry: Registry | None = None, *, strict: bool = True, unknown_types: bool = False, files: Mapping[str, str] | None = None) -> tuple[Check | None, list[Problem]]:
+def lint_check(
+    tree: Any, registry: Registry | None = None, *, strict: bool = True, unknown_types: bool = False, files: Mapping[str, str] | None = None
+) -> tuple[Check | None, list[Problem]]:
     """Read a check document (input and rules) and report every defect; see :func:`lint`."""
     return _lint(Check, tree, registry, strict, unknown_types, files)
 
 
-def _lint(cls: type[D], tree: Any, registry: Registry | None, strict: bool, unknown_types: bool, files: Mapping[str, str] | None) -> tuple[D | None, list[Problem]]:
+def _lint(
+    cls: type[D], tree: Any, registry: Registry | None, strict: bool, unknown_types: bool, files: Mapping[str, str] | None
+) -> tuple[D | None, list[Problem]]:
     types = registry or Registry()
     parse = Parse(types, strict=strict, unknown_types=unknown_types)
     document = cls.parse(tree, "", parse)

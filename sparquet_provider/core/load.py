@@ -194,7 +194,7 @@ class _Loader:
             self.problems.append(Problem("INCLUDE_OUTSIDE_ROOT", place, {"found": name, "expected": str(self.root)}))
             return []
         if path in chain:
-            circle = " -> ".join(p.name for p in (*chain[chain.index(path):], path))
+            circle = " -> ".join(p.name for p in (*chain[chain.index(path) :], path))
             self.problems.append(Problem("INCLUDE_CYCLE", place, {"found": circle}))
             return []
         fragment = self.read(path, place, missing="INCLUDE_NOT_FOUND", expected=f"here {folder}")

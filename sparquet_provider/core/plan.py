@@ -72,7 +72,11 @@ def _reduced_after(steps: tuple[Step, ...]) -> str | None:
     for step in reversed(steps):
         if step.reduces:
             return step.type
-        if not step.passes_through and step.type not in ("with_column", "select", "filter", "rename", "drop", "cast", "fill_na", "sort", "struct") or step.type == "checkpoint":
+        if (
+            not step.passes_through
+            and step.type not in ("with_column", "select", "filter", "rename", "drop", "cast", "fill_na", "sort", "struct")
+            or step.type == "checkpoint"
+        ):
             return None
     return None
 
@@ -95,7 +99,10 @@ def explain(document: Pipeline | Check) -> list[str]:
     lines += [f"  {at}: {describe_source(source)}" for at, source in sources_of(document)]
     if document.transformations:
         lines.append(f"transform ({len(document.transformations)} steps, lazily; * runs a job)")
-        lines += [f"  {i + 1}. {'* ' if step.type in ('collect', 'stop_if_empty', 'checkpoint', 'debug') else ''}{step.type}" for i, step in enumerate(document.transformations)]
+        lines += [
+            f"  {i + 1}. {'* ' if step.type in ('collect', 'stop_if_empty', 'checkpoint', 'debug') else ''}{step.type}"
+            for i, step in enumerate(document.transformations)
+        ]
     lines.append(f"  keep the frame: {'yes' if decided.keep else 'no'} ({decided.keep_reason})")
     if document.validations is not None:
         lines += _explain_rules(document.validations.rules, decided, document.validations.on_failure)

@@ -198,7 +198,9 @@ class RunRequest:
         """Read a request; raises ValueError, with expected and got, when its version is another."""
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
         if raw.get("format_version") != FORMAT_VERSION:
-            raise ValueError(f"the request has format version {raw.get('format_version')!r}, this driver reads {FORMAT_VERSION}; submit with the same version of sparquet")
+            raise ValueError(
+                f"the request has format version {raw.get('format_version')!r}, this driver reads {FORMAT_VERSION}; submit with the same version of sparquet"
+            )
         return cls(**raw)
 
 

@@ -6,7 +6,7 @@ import datetime as dt
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,9 @@ class Options:
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
-def execute(document: Pipeline | Check, registry: Registry, spark: SparkSession, options: Options | None = None, warnings: list[Problem] | None = None) -> PipelineResult:
+def execute(
+    document: Pipeline | Check, registry: Registry, spark: SparkSession, options: Options | None = None, warnings: list[Problem] | None = None
+) -> PipelineResult:
     """Run a document and return its result; never raises for a fault of document, data or engine."""
     return _Execution(document, registry, spark, options or Options(), warnings or []).run()
 
@@ -90,7 +92,14 @@ class _Execution:
         result.variables, result.warnings = self.ctx.variables, self.ctx.warnings
         result.engine = {"name": self.engine.name, "spark": self.engine.spark.version}
         result.seconds = round(time.monotonic() - started, 3)
-        log.info("%s: %s in %.1f s, %s rows read, %s rows written", self.document.name, result.status, result.seconds, _or_unknown(result.rows_read), _or_unknown(result.rows_written))
+        log.info(
+            "%s: %s in %.1f s, %s rows read, %s rows written",
+            self.document.name,
+            result.status,
+            result.seconds,
+            _or_unknown(result.rows_read),
+            _or_unknown(result.rows_written),
+        )
         return result
 
     def _sequence(self) -> None:
@@ -155,7 +164,7 @@ class _Execution:
         for i, raw in enumerate(steps):
             at = run.at + pointer(i)
             self.at = at
-            here = replace(run, at=at, following=steps[i + 1:])
+            here = replace(run, at=at, following=steps[i + 1 :])
             started = time.monotonic()
             try:
                 step = render(raw, run.variables)
@@ -298,5 +307,3 @@ class _Execution:
 
 def _or_unknown(count: int | None) -> str:
     return "unknown" if count is None else f"{count:,}"
-
-

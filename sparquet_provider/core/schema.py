@@ -30,7 +30,13 @@ def pipeline_schema(registry: Registry | None = None) -> dict[str, Any]:
     for cls, kind in ((Source, "reader"), (Output, "writer")):
         names = known.names(kind)
         defs[cls.__name__]["properties"]["format"] = {"description": "How the data is stored.", "anyOf": [{"enum": names}, {"type": "string"}]}
-    include = {"type": "object", "description": "Put the steps of a file here.", "properties": {"$include": {"type": "string"}}, "required": ["$include"], "additionalProperties": False}
+    include = {
+        "type": "object",
+        "description": "Put the steps of a file here.",
+        "properties": {"$include": {"type": "string"}},
+        "required": ["$include"],
+        "additionalProperties": False,
+    }
     defs["step"] = {"if": {"required": ["$include"]}, "then": include, "else": defs["step"]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Sparquet pipeline", **root, "$defs": dict(sorted(defs.items()))}
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from .document import SparkBlock
 from .errors import Problem, SparquetError
 from .lint import lint, lint_check
+from .load import Loaded, load
 from .registry import Kind, Registry
 from .result import PipelineResult
 from .run import Options, execute
 from .secrets import mask
-from .load import Loaded, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,7 +94,16 @@ class Sparquet:
             return faulty(document.name, list(error.problems), problems, options)
         return execute(document, self.registry, session, options, warnings)
 
-    def _run(self, loaded: Loaded, params: Mapping[str, Any] | None, input_df: DataFrame | None, columns: Mapping[str, Any] | None, input_view: str | Mapping[str, str] | None, strict: bool, run_id: str) -> PipelineResult:
+    def _run(
+        self,
+        loaded: Loaded,
+        params: Mapping[str, Any] | None,
+        input_df: DataFrame | None,
+        columns: Mapping[str, Any] | None,
+        input_view: str | Mapping[str, str] | None,
+        strict: bool,
+        run_id: str,
+    ) -> PipelineResult:
         options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}))
         return self.run_loaded(loaded, options, strict=strict)
 
@@ -159,8 +168,15 @@ def faulty(name: str, errors: list[Problem], problems: list[Problem], options: O
     """The result of a run that never began."""
     error = SparquetError.of(errors)
     return PipelineResult(
-        name, "failed", errors[0].category if errors else "document", str(error), run_id=options.run_id, params=dict(options.params), rows_written=0,
-        problems=errors, warnings=[p for p in problems if p.severity == "warning"],
+        name,
+        "failed",
+        errors[0].category if errors else "document",
+        str(error),
+        run_id=options.run_id,
+        params=dict(options.params),
+        rows_written=0,
+        problems=errors,
+        warnings=[p for p in problems if p.severity == "warning"],
     )
 
 

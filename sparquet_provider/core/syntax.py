@@ -18,6 +18,7 @@ TOKEN = re.compile(f"{OPEN}([^{OPEN}]*){OPEN}")
 
 def parse_json(text: str, problems: list[Problem]) -> Any:
     """A JSON text as a tree; None, with a problem, when it is none. Duplicate keys are problems too."""
+
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: dict[str, Any] = {}
         for key, value in items:
@@ -44,7 +45,7 @@ def _mark_bare(text: str) -> str:
         if token == '"':
             in_string = not in_string
         elif "{" in token and not in_string:
-            out.append(text[pos:match.start()])
+            out.append(text[pos : match.start()])
             out.append(f'"{OPEN}{token}{OPEN}"')
             pos = match.end()
     return "".join(out) + text[pos:]

@@ -184,7 +184,7 @@ def render_text(text: str, variables: Mapping[str, Any], *, sql: bool) -> str:
         for match in PLACEHOLDER.finditer(text):
             if match["variable"] not in variables:
                 continue
-            before = text[pos:match.start()]
+            before = text[pos : match.start()]
             state.feed(before)
             value = variables[match["variable"]]
             if not sql:

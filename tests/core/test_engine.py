@@ -9,7 +9,9 @@ import pytest
 from sparquet_provider.core.engine import Engine, _number, _pairs
 
 
-@pytest.mark.parametrize(("text", "number"), [("1,234", 1234), ("total (min, med, max)\n12.5 KiB (1, 2, 3)", 12800), ("0", 0), ("3.0 MiB", 3 * 1024**2), ("", None)])
+@pytest.mark.parametrize(
+    ("text", "number"), [("1,234", 1234), ("total (min, med, max)\n12.5 KiB (1, 2, 3)", 12800), ("0", 0), ("3.0 MiB", 3 * 1024**2), ("", None)]
+)
 def test_metric_texts_are_numbers(text: str, number: int | None) -> None:
     assert _number(text or " x") == number
 

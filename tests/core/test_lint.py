@@ -17,14 +17,16 @@ import yaml
 
 from sparquet_provider.core.errors import CATALOGUE, Problem
 from sparquet_provider.core.lint import lint, package_for_this_spark
-from sparquet_provider.core.registry import Registry
 from sparquet_provider.core.load import load
+from sparquet_provider.core.registry import Registry
 
 CASES = sorted((Path(__file__).parents[1] / "cases" / "lint").glob("*.yaml"))
 
 #: A right document that uses many parts of the language; mutations of it must be wrong in a way that is reported.
 RIGHT: dict[str, Any] = {
-    "name": "orders", "description": "text", "spark": {"app_name": "orders", "configs": {"spark.sql.shuffle.partitions": "8"}},
+    "name": "orders",
+    "description": "text",
+    "spark": {"app_name": "orders", "configs": {"spark.sql.shuffle.partitions": "8"}},
     "input": {"format": "csv", "path": "/data/orders", "options": {"sep": ";"}, "schema": "id INT, amount DOUBLE, country STRING"},
     "transformations": [
         {"type": "filter", "condition": "amount > 0", "skip_if_false": "true"},
@@ -50,10 +52,16 @@ RIGHT: dict[str, Any] = {
         {"type": "group_by", "by": ["id"], "agg": ["count(*) AS n"], "pivot": {"column": "month", "values": ["jan"]}},
     ],
     "validations": {
-        "on_failure": "warn", "report": {"format": "csv", "path": "/dq", "mode": "append"},
+        "on_failure": "warn",
+        "report": {"format": "csv", "path": "/dq", "mode": "append"},
         "rules": [
-            {"type": "not_null", "columns": ["id"]}, {"type": "unique", "columns": ["id"]}, {"type": "range", "column": "n", "min": 0}, {"type": "regex", "column": "id", "pattern": "x"},
-            {"type": "row_count", "min": 1}, {"type": "sql", "query": "SELECT true"}, {"type": "sql", "failed_rows": "SELECT * FROM _validation_df", "output": {"format": "parquet", "path": "/bad"}},
+            {"type": "not_null", "columns": ["id"]},
+            {"type": "unique", "columns": ["id"]},
+            {"type": "range", "column": "n", "min": 0},
+            {"type": "regex", "column": "id", "pattern": "x"},
+            {"type": "row_count", "min": 1},
+            {"type": "sql", "query": "SELECT true"},
+            {"type": "sql", "failed_rows": "SELECT * FROM _validation_df", "output": {"format": "parquet", "path": "/bad"}},
         ],
     },
     "outputs": [
@@ -73,7 +81,9 @@ def test_case(path: Path) -> None:
     case = yaml.safe_load(path.read_text(encoding="utf-8"))
     loaded = load(case["document"], case.get("params"), strict=case.get("strict", True))
     found = [*loaded.problems, *lint(loaded.tree, strict=case.get("strict", True))[1]]
-    assert sorted((p.code, p.at, p.severity) for p in found) == sorted((e["code"], e["at"], e.get("severity", "error")) for e in case["problems"]), "\n".join(map(str, found))
+    assert sorted((p.code, p.at, p.severity) for p in found) == sorted((e["code"], e["at"], e.get("severity", "error")) for e in case["problems"]), "\n".join(
+        map(str, found)
+    )
     for expected in case["problems"]:
         texts = [str(p) for p in found if (p.code, p.at) == (expected["code"], expected["at"])]
         assert any(expected.get("says", "") in text for text in texts), texts
@@ -109,7 +119,7 @@ def mutate(random: Random) -> tuple[dict[str, Any], str]:
         kind = random.choice(["misspell", "drop", "wrong type", "unknown type", "empty"])
         if kind == "misspell" and len(key) > 4 and key not in ("validations", "description"):
             i = random.randrange(1, len(key) - 1)
-            wrong = key[:i] + key[i + 1] + key[i] + key[i + 2:]
+            wrong = key[:i] + key[i + 1] + key[i] + key[i + 2 :]
             if wrong != key:
                 document_target = {(wrong if k == key else k): v for k, v in target.items()}
                 target.clear()
@@ -149,23 +159,53 @@ def test_two_thousand_wrong_documents_each_give_an_error_with_a_place() -> None:
         for problem in found:
             assert problem.code in CATALOGUE and problem.code != "INTERNAL"
             assert exists(document, problem.at), f"{number}: {done}: {problem}"
-            assert problem.message and problem.remedy and "{" not in problem.message.replace("{{", "").split("columns here")[0] or "{" in str(problem.facts), str(problem)
+            assert problem.message and problem.remedy and "{" not in problem.message.replace("{{", "").split("columns here")[0] or "{" in str(problem.facts), (
+                str(problem)
+            )
 
 
-@pytest.mark.parametrize("tree", [None, 3, "text", [], {}, {"name": 1}, {"transformations": 3}, {"transformations": [None, [], 3]}, {"input": []}, {"outputs": [None]}, {"validations": {"rules": [3]}}])
+@pytest.mark.parametrize(
+    "tree",
+    [
+        None,
+        3,
+        "text",
+        [],
+        {},
+        {"name": 1},
+        {"transformations": 3},
+        {"transformations": [None, [], 3]},
+        {"input": []},
+        {"outputs": [None]},
+        {"validations": {"rules": [3]}},
+    ],
+)
 def test_anything_at_all_gets_errors_not_a_traceback(tree: Any) -> None:
     problems = lint(tree)[1]
     assert [p for p in problems if p.severity == "error"]
 
 
 def test_all_defects_are_reported_at_once() -> None:
-    document = {"name": "x", "input": {"format": "nope"}, "transformations": [{"type": "filtr"}, {"type": "filter"}, {"type": "sort", "columns": "id"}], "output": {"format": "csv", "path": "/o", "mode": "merge"}}
-    assert {p.at for p in errors_of(document)} >= {"/input/format", "/transformations/0/type", "/transformations/1", "/transformations/2/columns", "/output/mode"}
+    document = {
+        "name": "x",
+        "input": {"format": "nope"},
+        "transformations": [{"type": "filtr"}, {"type": "filter"}, {"type": "sort", "columns": "id"}],
+        "output": {"format": "csv", "path": "/o", "mode": "merge"},
+    }
+    assert {p.at for p in errors_of(document)} >= {
+        "/input/format",
+        "/transformations/0/type",
+        "/transformations/1",
+        "/transformations/2/columns",
+        "/output/mode",
+    }
 
 
 def test_linting_is_quick_and_needs_no_pyspark(tmp_path: Path) -> None:
-    script = "import sys\nfrom sparquet_provider.core.lint import lint\nfrom sparquet_provider.core.load import load\nimport json\n" \
+    script = (
+        "import sys\nfrom sparquet_provider.core.lint import lint\nfrom sparquet_provider.core.load import load\nimport json\n"
         f"lint(load(json.loads({json.dumps(json.dumps(RIGHT))})).tree)\nprint('pyspark' in sys.modules, 'airflow' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]
     started = time.process_time()
     for _ in range(20):
@@ -176,9 +216,12 @@ def test_linting_is_quick_and_needs_no_pyspark(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("package", "expected"),
     [
-        ("io.delta:delta-spark_2.12:3.2.0", "io.delta:delta-spark_4.1_2.13:4.3.1"), ("io.delta:delta-core_2.12:2.4.0", "io.delta:delta-spark_4.1_2.13:4.3.1"),
-        ("io.delta:delta-spark_4.1_2.13:4.3.1", None), ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.5.0", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"),
-        ("org.postgresql:postgresql:42.7.3", None), ("com.example:thing_2.12:1.0", "com.example:thing_2.13:1.0"),
+        ("io.delta:delta-spark_2.12:3.2.0", "io.delta:delta-spark_4.1_2.13:4.3.1"),
+        ("io.delta:delta-core_2.12:2.4.0", "io.delta:delta-spark_4.1_2.13:4.3.1"),
+        ("io.delta:delta-spark_4.1_2.13:4.3.1", None),
+        ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.5.0", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"),
+        ("org.postgresql:postgresql:42.7.3", None),
+        ("com.example:thing_2.12:1.0", "com.example:thing_2.13:1.0"),
     ],
 )
 def test_packages_for_another_spark_or_scala_line(package: str, expected: str | None) -> None:
@@ -199,7 +242,14 @@ def test_every_key_of_the_language_is_documented() -> None:
     from sparquet_provider.core.spec import members_of
 
     types = Registry()
-    classes = [types.lookup(kind, name) for kind in ("transformation", "validator") for name in types.names(kind)] + [Pipeline, Check, Source, Output, Validations, SparkBlock]
+    classes = [types.lookup(kind, name) for kind in ("transformation", "validator") for name in types.names(kind)] + [
+        Pipeline,
+        Check,
+        Source,
+        Output,
+        Validations,
+        SparkBlock,
+    ]
     for cls in classes:
         assert cls.summary().endswith("."), cls
         for member in members_of(cls).values():

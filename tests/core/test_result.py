@@ -20,9 +20,23 @@ UTC = dt.timezone.utc
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (Decimal("1.500"), "1.500"), (Decimal("NaN"), None), (dt.date(2026, 1, 2), "2026-01-02"), (dt.datetime(2026, 1, 2, 3), "2026-01-02T03:00:00"),
-        (dt.datetime(2026, 1, 2, 3, tzinfo=UTC), "2026-01-02T03:00:00+00:00"), (b"\x00\xff", "AP8="), (float("nan"), None), (float("inf"), None), (2**53, 2**53), (2**63, str(2**63)), (-(2**63), str(-(2**63))),
-        ({"a": {1: [None, True]}}, {"a": {"1": [None, True]}}), ({dt.date(2026, 1, 2): 1}, {"2026-01-02": 1}), ([], []), (None, None), ((1, {2}), [1, [2]]), (dt.timedelta(minutes=1), 60.0),
+        (Decimal("1.500"), "1.500"),
+        (Decimal("NaN"), None),
+        (dt.date(2026, 1, 2), "2026-01-02"),
+        (dt.datetime(2026, 1, 2, 3), "2026-01-02T03:00:00"),
+        (dt.datetime(2026, 1, 2, 3, tzinfo=UTC), "2026-01-02T03:00:00+00:00"),
+        (b"\x00\xff", "AP8="),
+        (float("nan"), None),
+        (float("inf"), None),
+        (2**53, 2**53),
+        (2**63, str(2**63)),
+        (-(2**63), str(-(2**63))),
+        ({"a": {1: [None, True]}}, {"a": {"1": [None, True]}}),
+        ({dt.date(2026, 1, 2): 1}, {"2026-01-02": 1}),
+        ([], []),
+        (None, None),
+        ((1, {2}), [1, [2]]),
+        (dt.timedelta(minutes=1), 60.0),
     ],
 )
 def test_values_become_strict_json(value: Any, expected: Any) -> None:

@@ -27,7 +27,9 @@ def rows(spark, path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_counts_come_from_the_engine(spark, folder: Path, request: pytest.FixtureRequest) -> None:
-    result = Sparquet(spark).run_from_dict(document(folder, transformations=[{"type": "filter", "condition": "k = 1"}, {"type": "drop", "columns": ["ingestion_ts"]}]))
+    result = Sparquet(spark).run_from_dict(
+        document(folder, transformations=[{"type": "filter", "condition": "k = 1"}, {"type": "drop", "columns": ["ingestion_ts"]}])
+    )
     assert (result.status, result.rows_written, result.pipeline_name) == ("success", 33, "p")
     if request.config.getoption("--engine") == "classic":
         assert result.rows_read == 100
@@ -64,7 +66,11 @@ def test_an_injected_frame_is_taken_as_it_is(spark, folder: Path) -> None:
 
 
 def test_stop_if_empty_is_a_skip_and_writes_nothing(spark, folder: Path) -> None:
-    steps = [{"type": "filter", "condition": "id > {limit}"}, {"type": "stop_if_empty", "message": "nothing above {limit}"}, {"type": "filter", "condition": "no_such_column = 1"}]
+    steps = [
+        {"type": "filter", "condition": "id > {limit}"},
+        {"type": "stop_if_empty", "message": "nothing above {limit}"},
+        {"type": "filter", "condition": "no_such_column = 1"},
+    ]
     result = Sparquet(spark).run_from_dict(document(folder, transformations=steps), params={"limit": 1000})
     assert (result.skipped, result.success, result.rows_written, result.message, result.reason) == (True, True, 0, "nothing above 1000", "stop_if_empty")
     assert not (folder / "out").exists()
@@ -88,7 +94,8 @@ def test_on_failure_fail_writes_no_output_but_the_report(spark, folder: Path) ->
     validations = {
         "report": {"format": "json", "path": str(folder / "report")},
         "rules": [
-            {"type": "not_null", "columns": ["name"], "name": "names"}, {"type": "row_count", "min": 1},
+            {"type": "not_null", "columns": ["name"], "name": "names"},
+            {"type": "row_count", "min": 1},
             {"type": "sql", "failed_rows": "SELECT id FROM _validation_df WHERE id > 97", "output": {"format": "parquet", "path": str(folder / "bad")}},
         ],
     }
@@ -113,13 +120,23 @@ def test_rules_ride_on_the_first_write_of_a_reduced_frame(spark, folder: Path) -
     steps = [{"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}]
     rules = [{"type": "range", "column": "n", "max": 33}, {"type": "row_count", "min": 1}, {"type": "not_null", "columns": ["nope"]}]
     result = Sparquet(spark).run_from_dict(document(folder, transformations=steps, validations={"on_failure": "warn", "rules": rules}))
-    assert [(r.severity, r.failed_count, r.metric_value, r.rows) for r in result.validation_results] == [("fail", 1, 1, 3), ("pass", 0, 3, 3), ("fail", 0, None, 3)]
+    assert [(r.severity, r.failed_count, r.metric_value, r.rows) for r in result.validation_results] == [
+        ("fail", 1, 1, 3),
+        ("pass", 0, 3, 3),
+        ("fail", 0, None, 3),
+    ]
     assert result.rows_written == 3 and rows(spark, folder / "out") == [(0, 34), (1, 33), (2, 33)]
 
 
 def test_rules_on_a_frame_that_the_optimizer_empties_are_still_measured(spark, folder: Path) -> None:
     steps = [{"type": "filter", "condition": "1 = 0"}, {"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}]
-    result = Sparquet(spark).run_from_dict(document(folder, transformations=steps, validations={"on_failure": "warn", "rules": [{"type": "row_count", "min": 1}, {"type": "not_null", "columns": ["n"]}]}))
+    result = Sparquet(spark).run_from_dict(
+        document(
+            folder,
+            transformations=steps,
+            validations={"on_failure": "warn", "rules": [{"type": "row_count", "min": 1}, {"type": "not_null", "columns": ["n"]}]},
+        )
+    )
     assert [(r.severity, r.metric_value) for r in result.validation_results] == [("fail", 0), ("pass", 0)]
 
 
@@ -133,8 +150,10 @@ def test_the_second_output_fails_and_the_first_is_told(spark, folder: Path) -> N
 @pytest.mark.parametrize(
     ("step", "code", "says"),
     [
-        ({"type": "filter", "condition": "naem = 'x'"}, "COLUMN_NOT_FOUND", "nearest: 'name'"), ({"type": "filter", "condition": "id >"}, "SQL_INVALID", "Syntax error"),
-        ({"type": "filter", "condition": "nofunction(id)"}, "SQL_INVALID", "nofunction"), ({"type": "sql", "query": "SELECT * FROM no_such_table"}, "SOURCE_NOT_FOUND", "no_such_table"),
+        ({"type": "filter", "condition": "naem = 'x'"}, "COLUMN_NOT_FOUND", "nearest: 'name'"),
+        ({"type": "filter", "condition": "id >"}, "SQL_INVALID", "Syntax error"),
+        ({"type": "filter", "condition": "nofunction(id)"}, "SQL_INVALID", "nofunction"),
+        ({"type": "sql", "query": "SELECT * FROM no_such_table"}, "SOURCE_NOT_FOUND", "no_such_table"),
     ],
 )
 def test_spark_faults_have_a_place(spark, folder: Path, step: dict[str, Any], code: str, says: str) -> None:
@@ -152,7 +171,19 @@ def test_values_that_break_ansi_expressions_are_faults_of_the_data(spark, folder
     assert not (folder / "out").exists()
 
 
-@pytest.mark.parametrize(("condition", "runs"), [("{flag}", False), ("'{env}' = 'prod'", False), ("'{env}' = 'dev'", True), ("2026-01-01", True), ("select 1 = 2", True), ("unknown = 1", True), ("1 = 1", True), ("", False)])
+@pytest.mark.parametrize(
+    ("condition", "runs"),
+    [
+        ("{flag}", False),
+        ("'{env}' = 'prod'", False),
+        ("'{env}' = 'dev'", True),
+        ("2026-01-01", True),
+        ("select 1 = 2", True),
+        ("unknown = 1", True),
+        ("1 = 1", True),
+        ("", False),
+    ],
+)
 def test_skip_if_false(spark, folder: Path, condition: str, runs: bool) -> None:
     steps = [{"type": "filter", "condition": "id < 10", "skip_if_false": condition}]
     result = Sparquet(spark).run_from_dict(document(folder, transformations=steps), params={"flag": False, "env": "dev"})
@@ -175,7 +206,9 @@ def test_warnings_reach_the_result(spark, folder: Path) -> None:
 
 
 def test_secret_parameters_are_masked_in_the_result(spark, folder: Path) -> None:
-    result = Sparquet(spark).run_from_dict(document(folder, transformations=[{"type": "filter", "condition": "'{api_token}' <> '{day}'"}]), params={"api_token": "hunter2", "day": "2026-01-01"})
+    result = Sparquet(spark).run_from_dict(
+        document(folder, transformations=[{"type": "filter", "condition": "'{api_token}' <> '{day}'"}]), params={"api_token": "hunter2", "day": "2026-01-01"}
+    )
     assert result.success and result.params == {"api_token": "***", "day": "2026-01-01"}
     assert "hunter2" not in json.dumps(result.to_dict())
 
@@ -220,18 +253,29 @@ def test_types_of_your_own(spark, folder: Path) -> None:
     sparquet.register_validator("no_big", NoBigIdsCheck)
     sparquet.register_reader("ticks", Ticks)
     sparquet.register_writer("keep", Keep)
-    result = sparquet.run_from_dict({
-        "name": "own", "input": {"format": "Ticks", "path": "here", "options": {"n": 20}},
-        "transformations": [{"type": "shout", "column": "origin"}, {"type": "shout", "column": "no_such", "skip_if_false": ""}],
-        "validations": {"on_failure": "warn", "rules": [{"type": "no_big_ids", "limit": 10}, {"type": "no_big", "limit": 100}, {"type": "no_big_ids"}]},
-        "outputs": [{"format": "keep", "path": "there", "mode": "Append"}, {"format": "parquet", "path": str(folder / "out"), "columns": ["name"]}],
-    })
+    result = sparquet.run_from_dict(
+        {
+            "name": "own",
+            "input": {"format": "Ticks", "path": "here", "options": {"n": 20}},
+            "transformations": [{"type": "shout", "column": "origin"}, {"type": "shout", "column": "no_such", "skip_if_false": ""}],
+            "validations": {"on_failure": "warn", "rules": [{"type": "no_big_ids", "limit": 10}, {"type": "no_big", "limit": 100}, {"type": "no_big_ids"}]},
+            "outputs": [{"format": "keep", "path": "there", "mode": "Append"}, {"format": "parquet", "path": str(folder / "out"), "columns": ["name"]}],
+        }
+    )
     assert result.success, result.error
-    assert [(r.rule_type, r.severity, r.message, r.failed_count) for r in result.validation_results[:2]] == [("no_big_ids", "fail", "9 big ids", 9), ("no_big", "pass", "0 big ids", 0)]
+    assert [(r.rule_type, r.severity, r.message, r.failed_count) for r in result.validation_results[:2]] == [
+        ("no_big_ids", "fail", "9 big ids", 9),
+        ("no_big", "pass", "0 big ids", 0),
+    ]
     assert result.validation_results[2].error["code"] == "EXTENSION_FAILED"
     assert Keep.kept == [("Append", "there", 20)] and set(rows(spark, folder / "out")) == {("HERE",)}
     able = sparquet.capabilities()
-    assert able["transformations"][-1] == "shout" and "ticks" in able["readers"] and "keep" in able["writers"] and able["validators"][-2:] == ["no_big_ids", "no_big"]
+    assert (
+        able["transformations"][-1] == "shout"
+        and "ticks" in able["readers"]
+        and "keep" in able["writers"]
+        and able["validators"][-2:] == ["no_big_ids", "no_big"]
+    )
 
 
 def test_scopes_of_registries(spark) -> None:

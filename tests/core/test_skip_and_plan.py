@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sparquet_provider.core.lint import lint
-from sparquet_provider.core.plan import explain, plan
 from sparquet_provider.core.load import load
+from sparquet_provider.core.plan import explain, plan
 
 GROUP = {"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}
 PLAIN = [{"type": "not_null", "columns": ["k"]}, {"type": "row_count", "min": 1}]
@@ -56,7 +56,12 @@ def test_when_the_frame_is_kept(steps: list[Any], validations: Any, outputs: lis
 
 def test_the_plan_in_words() -> None:
     join = {"type": "join", "with": {"format": "delta", "path": "ref.dim", "options": {"password": "x"}}, "on": "k"}
-    lines = explain(made([join, GROUP], {"on_failure": "warn", "rules": [*PLAIN, {"type": "unique", "columns": ["k"]}], "report": {"format": "csv", "path": "/dq", "mode": "append"}}))
+    lines = explain(
+        made(
+            [join, GROUP],
+            {"on_failure": "warn", "rules": [*PLAIN, {"type": "unique", "columns": ["k"]}], "report": {"format": "csv", "path": "/dq", "mode": "append"}},
+        )
+    )
     text = "\n".join(lines)
     assert "/input: parquet /in" in text and "/transformations/0/with: delta ref.dim" in text
     assert "in one pass before any write" in text and "in a job of its own: unique(k)" in text

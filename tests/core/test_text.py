@@ -26,12 +26,41 @@ def tree_of(text: str, params: dict[str, Any], folder: Path, suffix: str = ".jso
 
 
 INSIDE = [
-    ("abc", "abc"), (7, "7"), (0.1, "0.1"), (10**20, str(10**20)), ("007", "007"), (True, "true"), (False, ""), (None, ""), ([], ""), ("", ""),
-    (dt.date(2026, 1, 2), "2026-01-02"), (dt.datetime(2026, 1, 2, 3, 4, 5), "2026-01-02T03:04:05"), (Decimal("1.50"), "1.50"),
-    (["a", "b"], "'a', 'b'"), ([1, 2], "1, 2"), ("O'Brien", "O'Brien"), ("C:\\new\\t", "C:\\new\\t"), ('a"b', 'a"b'), ("two\nlines", "two\nlines"), ("🦆", "🦆"), ("{other}", "{other}"),
+    ("abc", "abc"),
+    (7, "7"),
+    (0.1, "0.1"),
+    (10**20, str(10**20)),
+    ("007", "007"),
+    (True, "true"),
+    (False, ""),
+    (None, ""),
+    ([], ""),
+    ("", ""),
+    (dt.date(2026, 1, 2), "2026-01-02"),
+    (dt.datetime(2026, 1, 2, 3, 4, 5), "2026-01-02T03:04:05"),
+    (Decimal("1.50"), "1.50"),
+    (["a", "b"], "'a', 'b'"),
+    ([1, 2], "1, 2"),
+    ("O'Brien", "O'Brien"),
+    ("C:\\new\\t", "C:\\new\\t"),
+    ('a"b', 'a"b'),
+    ("two\nlines", "two\nlines"),
+    ("🦆", "🦆"),
+    ("{other}", "{other}"),
 ]
 OUTSIDE = [
-    ("abc", "abc"), (7, 7), (0.5, 0.5), (True, True), (False, False), (None, None), ([1, 2], [1, 2]), (["a"], ["a"]), ([], []), (dt.date(2026, 1, 2), "2026-01-02"), (Decimal("2"), 2), ('a"b', 'a"b'),
+    ("abc", "abc"),
+    (7, 7),
+    (0.5, 0.5),
+    (True, True),
+    (False, False),
+    (None, None),
+    ([1, 2], [1, 2]),
+    (["a"], ["a"]),
+    ([], []),
+    (dt.date(2026, 1, 2), "2026-01-02"),
+    (Decimal("2"), 2),
+    ('a"b', 'a"b'),
 ]
 
 
@@ -51,7 +80,11 @@ def test_a_parameter_outside_a_string_is_a_json_value(tmp_path: Path, value: Any
 
 
 def test_a_parameter_in_a_number_and_in_a_key(tmp_path: Path) -> None:
-    assert tree_of('{"n": 1{zeros}, "f": {i}.5, "{k}": {"a{k}": -{i}}}', {"zeros": "00", "i": 2, "k": "key"}, tmp_path) == {"n": 100, "f": 2.5, "key": {"akey": -2}}
+    assert tree_of('{"n": 1{zeros}, "f": {i}.5, "{k}": {"a{k}": -{i}}}', {"zeros": "00", "i": 2, "k": "key"}, tmp_path) == {
+        "n": 100,
+        "f": 2.5,
+        "key": {"akey": -2},
+    }
 
 
 def test_what_is_no_placeholder(tmp_path: Path) -> None:
@@ -64,7 +97,16 @@ def test_yaml_has_the_data_model_of_json(tmp_path: Path) -> None:
     assert tree == {"on": "id", "yes": "no", "n": "007", "d": "2026-01-02", "t": True, "e": 1000.0, "z": None, "b": "it's 5\n"}
 
 
-@pytest.mark.parametrize(("text", "code"), [('{"a": 1,}', "INVALID_JSON"), ('{"a": 1, "a": 2}', "DUPLICATE_KEY"), ("[" * 100000, "INVALID_JSON"), ('{"a": "\ufdd0"}', "RESERVED_CHARACTER"), ("", "INVALID_JSON")])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"a": 1,}', "INVALID_JSON"),
+        ('{"a": 1, "a": 2}', "DUPLICATE_KEY"),
+        ("[" * 100000, "INVALID_JSON"),
+        ('{"a": "\ufdd0"}', "RESERVED_CHARACTER"),
+        ("", "INVALID_JSON"),
+    ],
+)
 def test_a_text_that_is_wrong(tmp_path: Path, text: str, code: str) -> None:
     (tmp_path / "d.json").write_text(text, encoding="utf-8")
     assert [p.code for p in load(tmp_path / "d.json").problems] == [code]
@@ -84,7 +126,10 @@ def test_a_parameter_without_a_text_form_is_named(value: Any, words: str) -> Non
 def test_placeholders_without_a_value_and_values_without_a_placeholder() -> None:
     found = load({"a": ["{since}", "{dya}"]}, {"sinse": 1, "day": 2}).problems
     assert [(p.code, p.at, p.severity) for p in found] == [
-        ("PARAMETER_WITHOUT_VALUE", "/a/0", "error"), ("PARAMETER_WITHOUT_VALUE", "/a/1", "error"), ("PARAMETER_NOT_USED", "", "warning"), ("PARAMETER_NOT_USED", "", "warning"),
+        ("PARAMETER_WITHOUT_VALUE", "/a/0", "error"),
+        ("PARAMETER_WITHOUT_VALUE", "/a/1", "error"),
+        ("PARAMETER_NOT_USED", "", "warning"),
+        ("PARAMETER_NOT_USED", "", "warning"),
     ]
     assert "nearest: 'sinse'" in str(found[0])
     assert {p.severity for p in load({"a": "{since}"}, strict=False).problems} == {"warning"}
@@ -99,9 +144,16 @@ def test_inserted_text_is_never_scanned_again() -> None:
 @pytest.mark.parametrize(
     ("template", "value", "expected"),
     [
-        ("n = '{x}'", "O'Brien", r"n = 'O\'Brien'"), ('n = "{x}"', 'a"b', r'n = "a\"b"'), ("`{x}` = 1", "a`b", "`a``b` = 1"), ("p = '{x}'", "C:\\new", r"p = 'C:\\new'"),
-        ("{x} > 1", "a + b", "a + b > 1"), ("n IN ({x})", ["O'Brien", "b"], r"n IN ('O\'Brien', 'b')"), ("'it''s' = '{x}'", "'", r"'it''s' = '\''"), (r"'\'' = '{x}'", "'", r"'\'' = '\''"),
-        ("a -- don't\n = '{x}'", "'", "a -- don't\n = '\\''"), ("a /* don't */ = '{x}'", "'", "a /* don't */ = '\\''"),
+        ("n = '{x}'", "O'Brien", r"n = 'O\'Brien'"),
+        ('n = "{x}"', 'a"b', r'n = "a\"b"'),
+        ("`{x}` = 1", "a`b", "`a``b` = 1"),
+        ("p = '{x}'", "C:\\new", r"p = 'C:\\new'"),
+        ("{x} > 1", "a + b", "a + b > 1"),
+        ("n IN ({x})", ["O'Brien", "b"], r"n IN ('O\'Brien', 'b')"),
+        ("'it''s' = '{x}'", "'", r"'it''s' = '\''"),
+        (r"'\'' = '{x}'", "'", r"'\'' = '\''"),
+        ("a -- don't\n = '{x}'", "'", "a -- don't\n = '\\''"),
+        ("a /* don't */ = '{x}'", "'", "a /* don't */ = '\\''"),
     ],
 )
 def test_a_parameter_is_escaped_for_the_quotes_around_it(template: str, value: Any, expected: str) -> None:
@@ -115,8 +167,19 @@ def test_fields_that_are_no_sql_are_not_escaped() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("x", "'x'"), ("O'Brien", r"'O\'Brien'"), (3, "3"), (Decimal("1.20"), "1.20"), (True, "TRUE"), (dt.date(2026, 1, 2), "DATE '2026-01-02'"), ([1, 2], "1, 2"), ([], "NULL"), (None, "NULL"),
-        (dt.datetime(2026, 1, 2, 3, 4), "TIMESTAMP '2026-01-02 03:04:00'"), (["a", "b"], "'a', 'b'"), (Decimal("1E+3"), "1000"), (float("nan"), "double('nan')"),
+        ("x", "'x'"),
+        ("O'Brien", r"'O\'Brien'"),
+        (3, "3"),
+        (Decimal("1.20"), "1.20"),
+        (True, "TRUE"),
+        (dt.date(2026, 1, 2), "DATE '2026-01-02'"),
+        ([1, 2], "1, 2"),
+        ([], "NULL"),
+        (None, "NULL"),
+        (dt.datetime(2026, 1, 2, 3, 4), "TIMESTAMP '2026-01-02 03:04:00'"),
+        (["a", "b"], "'a', 'b'"),
+        (Decimal("1E+3"), "1000"),
+        (float("nan"), "double('nan')"),
     ],
 )
 def test_variables_become_literals_in_sql(value: Any, expected: str) -> None:
@@ -159,13 +222,20 @@ def test_fragments_include_others_relative_to_their_own_file(tmp_path: Path) -> 
     (tmp_path / "shared" / "deep").mkdir(parents=True)
     (tmp_path / "shared" / "a.json").write_text('[{"type": "distinct"}, {"$include": "deep/b.yaml"}]')
     (tmp_path / "shared" / "deep" / "b.yaml").write_text("type: filter\ncondition: d = '{day}'\n")
-    (tmp_path / "p.json").write_text(json.dumps({
-        "transformations": [{"$include": "shared/a.json"}, {"type": "join", "with_transformations": [{"$include": "shared/deep/b.yaml"}]}],
-        "outputs": [{"transformations": [{"$include": "shared/a.json"}]}],
-    }))
+    (tmp_path / "p.json").write_text(
+        json.dumps(
+            {
+                "transformations": [{"$include": "shared/a.json"}, {"type": "join", "with_transformations": [{"$include": "shared/deep/b.yaml"}]}],
+                "outputs": [{"transformations": [{"$include": "shared/a.json"}]}],
+            }
+        )
+    )
     loaded = load(tmp_path / "p.json", {"day": "2026-01-02"})
     one, two = {"type": "distinct"}, {"type": "filter", "condition": "d = '2026-01-02'"}
-    assert plain_tree(loaded.tree) == {"transformations": [one, two, {"type": "join", "with_transformations": [two]}], "outputs": [{"transformations": [one, two]}]}
+    assert plain_tree(loaded.tree) == {
+        "transformations": [one, two, {"type": "join", "with_transformations": [two]}],
+        "outputs": [{"transformations": [one, two]}],
+    }
     assert loaded.files["/transformations/1"].endswith("b.yaml") and not loaded.problems
 
 
@@ -174,7 +244,14 @@ def test_include_faults(tmp_path: Path) -> None:
     (tmp_path / "in" / "x.json").write_text('{"$include": "y.json"}')
     (tmp_path / "in" / "y.json").write_text('{"$include": "x.json"}')
     (tmp_path / "in" / "n.json").write_text("3")
-    steps = [{"$include": "x.json"}, {"$include": "none.json"}, {"$include": "../../etc/passwd"}, {"$include": "n.json"}, {"$include": "y.json", "type": "filter"}, {"$include": 3}]
+    steps = [
+        {"$include": "x.json"},
+        {"$include": "none.json"},
+        {"$include": "../../etc/passwd"},
+        {"$include": "n.json"},
+        {"$include": "y.json", "type": "filter"},
+        {"$include": 3},
+    ]
     (tmp_path / "in" / "p.json").write_text(json.dumps({"transformations": steps}))
     found = load(tmp_path / "in" / "p.json", root=tmp_path / "in").problems
     assert [p.code for p in found] == ["INCLUDE_CYCLE", "INCLUDE_NOT_FOUND", "INCLUDE_OUTSIDE_ROOT", "INCLUDE_NOT_STEPS", "INCLUDE_MISPLACED", "WRONG_TYPE"]

@@ -63,7 +63,7 @@ def check_partial(output: Output, at: str) -> Iterator[Problem]:
         yield Problem("KEYS_EXCLUDE", place, facts)
     for name, value in (("replaceWhere", where), ("partitionOverwriteMode", dynamic)):
         if value is not None and output.canonical_mode != "overwrite":
-            yield does_nothing(place, name, f"in mode {output.mode}", "use mode overwrite")
+            yield does_nothing(f"{place}/{name}", name, f"in mode {output.mode}", "use mode overwrite")
 
 
 def does_nothing(at: str, name: str, where: str, remedy: str) -> Problem:

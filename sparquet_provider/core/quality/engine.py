@@ -138,8 +138,15 @@ def _query(df: DataFrame, metric: Query, run: Run) -> Any:
 # --- judging -------------------------------------------------------------------------------------------------------
 def _judge(df: DataFrame, at: str, rule: Rule, plan: Plan, values: Mapping[Metric, Any], failures: Mapping[Metric, SparquetError], run: Run) -> CheckResult:
     result = CheckResult(
-        rule.type, False, check_name=rule.name, code=rule.code or rule.expression(), rule_uid=rule_uid(rule),
-        dimension=rule.dimension, target=rule.target(), rule_params=parameters_of(rule), rows=values.get(ROWS),
+        rule.type,
+        False,
+        check_name=rule.name,
+        code=rule.code or rule.expression(),
+        rule_uid=rule_uid(rule),
+        dimension=rule.dimension,
+        target=rule.target(),
+        rule_params=parameters_of(rule),
+        rows=values.get(ROWS),
     )
     error = plan.errors.get(at) or next((failures[m] for m in plan.metrics.get(at, ()) if m in failures), None)
     try:

@@ -23,10 +23,24 @@ def report_frame(spark: SparkSession, result: PipelineResult, measured_at: dt.da
     """One row for each rule of the result, in one partition."""
     rows = [
         (
-            result.pipeline_name, result.run_id, measured_at, c.rule_type, c.check_name, c.code, c.rule_uid, c.dimension, c.target,
-            json.dumps(jsonable(c.rule_params), ensure_ascii=False, sort_keys=True), c.severity, c.passed, c.failed_count,
-            None if c.metric_value is None else str(jsonable(c.metric_value)), c.rows, c.message,
-            str(c.error["code"]) if c.error else None, json.dumps(jsonable(result.params), ensure_ascii=False, sort_keys=True),
+            result.pipeline_name,
+            result.run_id,
+            measured_at,
+            c.rule_type,
+            c.check_name,
+            c.code,
+            c.rule_uid,
+            c.dimension,
+            c.target,
+            json.dumps(jsonable(c.rule_params), ensure_ascii=False, sort_keys=True),
+            c.severity,
+            c.passed,
+            c.failed_count,
+            None if c.metric_value is None else str(jsonable(c.metric_value)),
+            c.rows,
+            c.message,
+            str(c.error["code"]) if c.error else None,
+            json.dumps(jsonable(result.params), ensure_ascii=False, sort_keys=True),
         )
         for c in result.validation_results
     ]

@@ -22,7 +22,9 @@ class NotNull(Rule):
     dimension: ClassVar[str] = "completeness"
     notes: ClassVar[tuple[str, ...]] = ("A row with several nulls counts once.", "NaN is a value, not a null.")
 
-    columns: Annotated[tuple[str, ...], Field("The columns that must have a value.", example=["id", "customer_id"], aliases=("column",), nonempty=True, one_or_more=True)]
+    columns: Annotated[
+        tuple[str, ...], Field("The columns that must have a value.", example=["id", "customer_id"], aliases=("column",), nonempty=True, one_or_more=True)
+    ]
 
     def expression(self) -> str:
         return f"not_null({listed(self.columns)})"

@@ -24,7 +24,11 @@ class Range(Rule):
 
     type: ClassVar[str] = "range"
     shares_pass: ClassVar[bool] = True
-    notes: ClassVar[tuple[str, ...]] = ("NaN is a violation.", "Text in a text column is read as a number; what is no number is a violation.", "Dates and timestamps take bounds as text.")
+    notes: ClassVar[tuple[str, ...]] = (
+        "NaN is a violation.",
+        "Text in a text column is read as a number; what is no number is a violation.",
+        "Dates and timestamps take bounds as text.",
+    )
 
     column: Annotated[str, Field("The column.", example="age", nonempty=True)]
     min: Annotated[Bound, Field("The smallest value allowed.", example=0)] = None
@@ -71,5 +75,7 @@ def _bound(value: float | int | str, column: Reference) -> str:
     if isinstance(value, str) and column.is_numeric:
         raise SparquetError("WRONG_TYPE", "/min", found=repr(value), expected=f"a number, as {column.name} is {column.type_name}", hint="")
     if not isinstance(value, str) and not (column.is_numeric or column.is_text):
-        raise SparquetError("WRONG_TYPE", "/column", found=f"a bound that is a number, and {column.name} is {column.type_name}", expected="a numeric column", hint="")
+        raise SparquetError(
+            "WRONG_TYPE", "/column", found=f"a bound that is a number, and {column.name} is {column.type_name}", expected="a numeric column", hint=""
+        )
     return literal(value)

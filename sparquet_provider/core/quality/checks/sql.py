@@ -26,7 +26,9 @@ class Sql(Rule):
         "failed_rows fails when it returns any row; output keeps these rows, also when the run fails.",
     )
 
-    query: Annotated[str | None, Field("A query that returns one boolean; true passes.", example="SELECT count(*) = 0 FROM _validation_df WHERE amount < 0", sql=True)] = None
+    query: Annotated[
+        str | None, Field("A query that returns one boolean; true passes.", example="SELECT count(*) = 0 FROM _validation_df WHERE amount < 0", sql=True)
+    ] = None
     failed_rows: Annotated[str | None, Field("A query that returns the bad rows.", example="SELECT * FROM _validation_df WHERE amount < 0", sql=True)] = None
     output: Annotated[Output | None, Field("Where the bad rows of failed_rows are written.", example={"format": "delta", "path": "/dq/negative"})] = None
 
@@ -35,7 +37,11 @@ class Sql(Rule):
             reason = "one of query and failed_rows is needed" if self.query is None else "query and failed_rows exclude each other"
             yield Problem("INVALID_COMBINATION", at, {"reason": reason, "remedy": "Give exactly one of them."})
         if self.output is not None and self.failed_rows is None:
-            yield Problem("INVALID_COMBINATION", at + "/output", {"reason": "output goes with failed_rows", "remedy": "Write the rule with failed_rows, or remove output."})
+            yield Problem(
+                "INVALID_COMBINATION",
+                at + "/output",
+                {"reason": "output goes with failed_rows", "remedy": "Write the rule with failed_rows, or remove output."},
+            )
 
     def expression(self) -> str:
         return f"sql({' '.join((self.query or self.failed_rows or '').split())})"
