@@ -84,6 +84,10 @@ class Submission:
         The driver of an earlier try whose worker died is found first: when it was asked the same, its result is taken
         (after waiting for it), otherwise it is ended. So nothing is written twice.
 
+        Args:
+            request: what to do; gets the attempt's name and the place of the result.
+            try_number: Airflow's number of this try.
+
         Raises:
             AirflowException: there is no result (RESULT_MISSING) or the run was ended (CANCELLED); another try may help.
         """
@@ -93,7 +97,7 @@ class Submission:
         self._watched.append(attempt)
         for earlier in self.exchange.earlier(attempt):
             self._watched.append(earlier)
-            if (result := self._settle(earlier, fingerprint)) is not None:
+            if (result := self._settle(earlier, earlier.fingerprint == fingerprint and request.task == "run")) is not None:
                 return result
         self._stop_when_killed()
         request.attempt, request.result_path = attempt.name, attempt.result_uri
@@ -107,13 +111,15 @@ class Submission:
         self._stop_when_killed()
         return self._result(attempt, failure)
 
-    def _settle(self, earlier: Attempt, fingerprint: str) -> dict[str, Any] | None:
-        """The result of an earlier try that was asked the same and did it; whatever else it left is ended."""
-        same = earlier.fingerprint == fingerprint
+    def _settle(self, earlier: Attempt, same: bool) -> dict[str, Any] | None:
+        """The result of an earlier try that was asked the same and did it; whatever else it left is ended.
+
+        A check writes nothing that could be written twice, and it has to see the data as it is now: it is never ``same``.
+        """
         try:
             if running := self._alive(earlier):
                 if not same:
-                    log.warning("An earlier try of this task (%s) still runs and was asked something else; it is ended: %s", earlier.name, ", ".join(running))
+                    log.warning("An earlier try (%s) still runs, and its answer would not count; it is ended: %s", earlier.name, ", ".join(running))
                     self._end(earlier)
                     return None
                 log.warning("An earlier try of this task (%s) still runs; its worker must have died. Its result will count.", earlier.name)

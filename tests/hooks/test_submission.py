@@ -255,6 +255,16 @@ def test_a_run_that_was_asked_something_else_is_ended_first(stage: Any, request_
     assert stage.files() == []
 
 
+def test_a_check_always_sees_the_data_as_it_is_now(stage: Any, request_for: Any) -> None:
+    request = request_for()
+    request.task = "check"
+    with stage.submission("ok") as first:
+        first.run(request)
+        with stage.submission("ok") as run:  # the first one's result is still there, as after the death of its worker
+            assert run.run(request, try_number=2)["attempt"] == run.attempt.name
+    assert len(stage.calls) == 2
+
+
 def test_a_run_that_died_with_its_worker_is_run_again(stage: Any, request_for: Any, dead_worker: Any) -> None:
     dead_worker("hang")
     (folder,) = (stage.base / stage.key).iterdir()
