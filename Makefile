@@ -4,9 +4,10 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
-# Programs that start others (Airflow starts spark-submit) find them in PATH. Quoted, since the path may hold blanks.
-RUN := PATH="$$PWD/$(BIN):$$PATH"
+BIN := $(if $(filter /%,$(VENV)),,$$PWD/)$(VENV)/bin
+# Programs that start others (Airflow starts spark-submit) find them in PATH. Spark gets its Python by name, for its own
+# script fails on a path with blanks.
+RUN := PATH="$(BIN):$$PATH" PYSPARK_PYTHON=python PYSPARK_DRIVER_PYTHON=python
 INPUTS := pyproject.toml constraints/tested.txt scripts/setup.sh
 
 .PHONY: help demo test quick bench lint docs clean setup setup-dev

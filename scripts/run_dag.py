@@ -29,8 +29,9 @@ def environment(*, home: Path, data: Path, spark_conf: Path, dags: Path = ROOT /
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(home / "plugins"),
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[*]"}),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # By its name: the script spark-submit fails on a path with blanks.
+        "PYSPARK_PYTHON": Path(sys.executable).name,
+        "PYSPARK_DRIVER_PYTHON": Path(sys.executable).name,
         "SPARK_CONF_DIR": str(spark_conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARQUET_DEMO_DATA": str(data),

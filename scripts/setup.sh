@@ -18,7 +18,7 @@ bash scripts/need_java.sh
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip --upgrade >/dev/null
 if "$venv/bin/python" -m uv --version >/dev/null 2>&1 || "$venv/bin/python" -m pip install --quiet --disable-pip-version-check uv; then
-    VIRTUAL_ENV=$PWD/$venv "$venv/bin/python" -m uv pip install --quiet --python "$venv/bin/python" --constraints constraints/tested.txt --editable ".[$extras]"
+    "$venv/bin/python" -m uv pip install --quiet --python "$venv/bin/python" --constraints constraints/tested.txt --editable ".[$extras]"
 else
     echo "uv could not be installed; pip does the same, more slowly" >&2
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints/tested.txt --editable ".[$extras]"
