@@ -1,0 +1,23 @@
+"""The same cases on Spark Connect: PySpark decides once for a process which kind of session it talks to, so this is one more run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAME = ["tests/core/steps", "tests/core/formats", "tests/core/test_run.py", "tests/core/test_engine.py"]
+
+
+@pytest.mark.slow
+def test_the_same_cases_pass_on_a_connect_server() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "--engine", "connect", "-p", "no:cacheprovider", *SAME]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False)
+    print(done.stdout[-6000:], done.stderr[-2000:])
+    assert done.returncode == 0
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed and int(passed.group(1)) > 300
