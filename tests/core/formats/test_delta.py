@@ -20,8 +20,14 @@ def problems(result: Any) -> list[tuple[str, str]]:
     return [(p.code, p.at) for p in result.problems]
 
 
+@pytest.fixture
+def target(house) -> str:
+    """A Delta table by location."""
+    return house.path("t")
+
+
 @pytest.fixture(params=["path", "table"])
-def target(request: pytest.FixtureRequest, house, table: str) -> str:
+def either(request: pytest.FixtureRequest, house, table: str) -> str:
     """A Delta table by location and by name."""
     if request.param == "table":
         house.spark.sql("CREATE DATABASE IF NOT EXISTS formats")
@@ -33,8 +39,8 @@ def version(house, target: str) -> int | None:
     return delta_version(Engine(house.spark), Place.of(target))
 
 
-def test_modes_counts_and_versions(house, target: str) -> None:
-    out = {"format": "delta", "path": target}
+def test_modes_counts_and_versions(house, either: str) -> None:
+    out = {"format": "delta", "path": either}
     first = house.write(ROWS, SCHEMA, {**out, "mode": "error"})
     assert (first.status, first.rows_written, first.outputs[0].version) == ("success", 3, 0), first.message
     assert first.outputs[0].files and first.outputs[0].bytes
@@ -45,8 +51,8 @@ def test_modes_counts_and_versions(house, target: str) -> None:
     assert (added.rows_written, added.outputs[0].version) == (1, 1)
     replaced = house.write(ROWS[:2], SCHEMA, {**out, "mode": "Overwrite"})
     assert (replaced.rows_written, replaced.outputs[0].version) == (2, 2)
-    assert house.rows("delta", target) == [(1, "a", 10), (2, "b", 20)]
-    assert len(house.rows("delta", target, versionAsOf="1")) == 4 and len(house.rows("delta", target, versionAsOf=0)) == 3
+    assert house.rows("delta", either) == [(1, "a", 10), (2, "b", 20)]
+    assert len(house.rows("delta", either, versionAsOf="1")) == 4 and len(house.rows("delta", either, versionAsOf=0)) == 3
 
 
 def test_our_commit_is_found_among_others(house) -> None:
@@ -67,30 +73,30 @@ def test_a_table_that_is_not_there(house) -> None:
     assert problems(late) == [("SOURCE_VERSION_NOT_FOUND", "/input/options")]
 
 
-def test_rows_read_and_one_version_for_every_destination(house, target: str) -> None:
+def test_rows_read_and_one_version_for_every_destination(house, either: str) -> None:
     """The first destination appends to the source; the second sees the rows that were there at the start."""
-    house.write(ROWS, SCHEMA, {"format": "delta", "path": target})
+    house.write(ROWS, SCHEMA, {"format": "delta", "path": either})
     document = {
-        "name": "p", "input": {"format": "delta", "path": target}, "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}],
-        "outputs": [{"format": "delta", "path": target, "mode": "append"}, {"format": "parquet", "path": house.path("copy")}],
+        "name": "p", "input": {"format": "delta", "path": either}, "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}],
+        "outputs": [{"format": "delta", "path": either, "mode": "append"}, {"format": "parquet", "path": house.path("copy")}],
     }
     result = Sparquet(house.spark).run_from_dict(document)
     assert (result.status, [o.rows_written for o in result.outputs]) == ("success", [3, 3]), result.message
     assert result.rows_read == (3 if house.classic else None)
-    assert house.rows("parquet", house.path("copy")) == sorted(ROWS, key=str) and len(house.rows("delta", target)) == 6
+    assert house.rows("parquet", house.path("copy")) == sorted(ROWS, key=str) and len(house.rows("delta", either)) == 6
 
 
-def test_replacing_a_part_twice_leaves_the_same_data(house, target: str) -> None:
-    out = {"format": "delta", "path": target, "partition_by": ["k"]}
+def test_replacing_a_part_twice_leaves_the_same_data(house, either: str) -> None:
+    out = {"format": "delta", "path": either, "partition_by": ["k"]}
     house.write(ROWS, SCHEMA, out)
-    where = {"format": "delta", "path": target, "options": {"replaceWhere": "k = 10"}}
-    dynamic = {"format": "delta", "path": target, "options": {"partitionOverwriteMode": "dynamic"}}
+    where = {"format": "delta", "path": either, "options": {"replaceWhere": "k = 10"}}
+    dynamic = {"format": "delta", "path": either, "options": {"partitionOverwriteMode": "dynamic"}}
     for part in (where, dynamic):
         for _ in range(2):
             assert house.write([(7, "new", 10)], SCHEMA, part).rows_written == 1
-            assert house.rows("delta", target) == [(2, "b", 20), (7, "new", 10)]
+            assert house.rows("delta", either) == [(2, "b", 20), (7, "new", 10)]
     assert problems(house.write([(8, "x", 30)], SCHEMA, where)) == [("INVALID_COMBINATION", "/output/options/replaceWhere")]
-    assert house.rows("delta", target) == [(2, "b", 20), (7, "new", 10)]
+    assert house.rows("delta", either) == [(2, "b", 20), (7, "new", 10)]
 
 
 def test_dynamic_overwrite_of_a_table_without_partitions_is_refused(house, target: str) -> None:
@@ -127,15 +133,15 @@ def merge(target: str, *keys: str, **options: Any) -> dict[str, Any]:
     return {"format": "delta", "path": target, "mode": "merge", "options": {"merge_keys": list(keys), **options}}
 
 
-def test_merge_makes_updates_and_inserts(house, target: str) -> None:
-    made = house.write(ROWS, SCHEMA, {**merge(target, "id"), "partition_by": ["k"]})
+def test_merge_makes_updates_and_inserts(house, either: str) -> None:
+    made = house.write(ROWS, SCHEMA, {**merge(either, "id"), "partition_by": ["k"]})
     assert (made.status, made.rows_written, made.outputs[0].version) == ("success", 3, 0), made.message
-    result = house.write([(3, "c", 10), (4, "d", 30)], SCHEMA, merge(target, "id"))
+    result = house.write([(3, "c", 10), (4, "d", 30)], SCHEMA, merge(either, "id"))
     output = result.outputs[0]
     assert (result.status, output.rows_written, output.version) == ("success", 2, 1), result.message
     assert output.details["rows_updated"] == output.details["rows_inserted"] == 1
-    assert house.rows("delta", target) == [(1, "a", 10), (2, "b", 20), (3, "c", 10), (4, "d", 30)]
-    nothing = house.write([], SCHEMA, merge(target, "id"))
+    assert house.rows("delta", either) == [(1, "a", 10), (2, "b", 20), (3, "c", 10), (4, "d", 30)]
+    nothing = house.write([], SCHEMA, merge(either, "id"))
     assert (nothing.status, nothing.rows_written) == ("success", 0)
 
 
