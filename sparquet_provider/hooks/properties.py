@@ -1,9 +1,10 @@
-"""Java properties files: Spark's defaults, and the private file that carries secret settings."""
+"""Java's files for settings: Spark's defaults, and the private files that carry secret settings and JVM options."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def parse(text: str) -> dict[str, str]:
 def render(settings: Mapping[str, str]) -> str:
     """Settings as the text of a properties file that Java reads back unchanged."""
     return "".join(f"{_escape(k, key=True)}={_escape(v)}\n" for k, v in settings.items())
+
+
+def java_arguments(options: str) -> str:
+    """Options of a JVM, quoted as for a shell, as the text of an argument file (``java @file``)."""
+    quoted = (option.replace("\\", "\\\\").replace('"', '\\"') for option in shlex.split(options))
+    return "".join(f'"{option}"\n' for option in quoted)
 
 
 def defaults(binary: str, env: Mapping[str, str]) -> tuple[str, Path | None]:

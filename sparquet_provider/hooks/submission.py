@@ -185,6 +185,7 @@ class Submission:
                 conf.setdefault(("spark.kubernetes.driverEnv." if self.where.is_kubernetes else "spark.yarn.appMasterEnv.") + key, str(value))
         options["py_files"] = _joined(str(bundle.build(attempt.folder)), options.get("py_files"))
         self._add_packages(conf, base, options)
+        self._hide_jvm_options(conf, attempt)
         private = {k: conf.pop(k) for k, v in list(conf.items()) if is_secret(k) or embedded(v)}
         private |= {setting: str(options.pop(option)) for option, setting in _AS_SETTING.items() if embedded(options.get(option))}
         if private:
@@ -193,6 +194,14 @@ class Submission:
             properties.write_private(file, f"{self.base}\n\n{properties.render(private)}")
             options["properties_file"] = str(file)
         return {**options, "conf": conf, "name": self.settings.name, "application_args": [argument]}
+
+    def _hide_jvm_options(self, conf: dict[str, str], attempt: Attempt) -> None:
+        """Options of the driver's JVM with secrets go to an argument file, which java reads; its command line shows the file."""
+        for key in ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions"):
+            if not self.where.is_cluster and embedded(conf.get(key)):
+                file = attempt.folder / key
+                properties.write_private(file, properties.java_arguments(conf[key]))
+                conf[key] = f"@{file}"
 
     def _mark(self, conf: dict[str, str], base: Mapping[str, str], attempt: Attempt) -> None:
         """Write the attempt's name where the cluster shows it, so that it can be found again."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from sparquet_provider.hooks.properties import defaults, parse, render, write_private
+from sparquet_provider.hooks.properties import defaults, java_arguments, parse, render, write_private
 
 
 def test_the_forms_of_a_line() -> None:
@@ -39,6 +40,12 @@ def test_the_defaults_of_an_installation(tmp_path: Path) -> None:
     (tmp_path / "bin" / "spark-submit").chmod(0o755)
     assert defaults("spark-submit", {"PATH": str(tmp_path / "bin")})[0] == "spark.b 2\n"
     assert defaults("spark-submit", {"SPARK_HOME": str(tmp_path), "PATH": ""})[0] == "spark.b 2\n"
+
+
+def test_an_argument_file_gives_java_the_same_options(tmp_path: Path) -> None:
+    (tmp_path / "options").write_text(java_arguments("""-Dx=1 '-Dp=a "b" \\c d'"""))
+    done = subprocess.run(["java", f"@{tmp_path}/options", "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True)
+    assert '    p = a "b" \\c d\n' in done.stderr
 
 
 def test_a_private_file_is_for_its_owner(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ def test_the_command_line_has_no_secret(stage: Any, request_for: Any, monkeypatc
 
     def spy(path: Path, text: str) -> None:
         build(path, text)
-        seen.update(text=text, mode=os.stat(path).st_mode & 0o777)
+        seen[path.name] = text
+        assert os.stat(path).st_mode & 0o777 == 0o600
 
     monkeypatch.setattr(submission.properties, "write_private", spy)
     conf = {
@@ -78,12 +79,13 @@ def test_the_command_line_has_no_secret(stage: Any, request_for: Any, monkeypatc
     assert "hunter22" not in " ".join(call["argv"])
     assert call["marker"] == "hunter22", "the environment arrives"
     assert "MARKER" not in os.environ
-    assert seen["mode"] == 0o600
-    found = submission.properties.parse(seen["text"])
+    options = run.attempt.folder / "spark.driver.extraJavaOptions"
+    assert seen[options.name] == '"-Dq=1"\n"-Dpassword=hunter22"\n'
+    found = submission.properties.parse(seen["spark.properties"])
     assert found.pop("spark.own") == "1"
-    assert found == {k: v for k, v in conf.items() if k != "spark.y"} | {"spark.jars.repositories": "https://me:hunter22@repo/x"}
+    assert found == {k: v for k, v in conf.items() if "fs.s3a" in k or "token" in k} | {"spark.jars.repositories": "https://me:hunter22@repo/x"}
     argv = call["argv"]
-    assert argv[argv.index("--conf") + 1] == "spark.y=plain"
+    assert {"spark.y=plain", f"spark.driver.extraJavaOptions=@{options}"} <= set(argv)
     assert argv[argv.index("--executor-memory") + 1] == "1g"
     assert argv[argv.index("--name") + 1] == "app"
     assert argv[-2:] == [str(DRIVER), str(run.attempt.folder / f"{run.attempt.name}.json")]

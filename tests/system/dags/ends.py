@@ -99,7 +99,7 @@ with DAG("ends", schedule=None, start_date=datetime(2026, 1, 1), default_args=DE
     waiting["transformations"].append({"type": "wait", "here": f"{DATA}/waiting", "until": f"{DATA}/never"})
     SparquetRunOperator(
         task_id="timeout", pipeline=waiting, extensions=["helpers.py"], retries=0,
-        execution_timeout=timedelta(seconds=int(os.environ.get("SPARQUET_TEST_TIMEOUT", "75"))),
+        execution_timeout=timedelta(seconds=int(os.environ.get("SPARQUET_TEST_TIMEOUT", "100"))),
     )
 
     where = {"format": "csv", "path": f"{DATA}/orders.csv", "options": {"header": True}}
