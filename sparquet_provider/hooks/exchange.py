@@ -22,6 +22,7 @@ from typing import Any
 
 from ..core.result import FORMAT_VERSION
 from .compat import AirflowFailException
+from .drivers import LocalDrivers
 
 log = logging.getLogger(__name__)
 
@@ -101,13 +102,12 @@ class Attempt:
     def remove(self) -> None:
         """Remove the attempt's files, here and at the shared place; a failure only warns."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        for folder in (self.folder.parent, self.shared, getattr(self.shared, "parent", None)):
+        for name in (RESULT, _FINGERPRINT):
             with suppress(Exception):
-                if folder is self.shared:
-                    for name in (RESULT, _FINGERPRINT):
-                        with suppress(FileNotFoundError):
-                            (folder / name).unlink()
-                folder.rmdir()  # goes only when it is empty
+                (self.shared / name).unlink()
+        for folder in (self.folder.parent, self.shared, self.shared.parent):
+            with suppress(Exception):
+                _remove_when_empty(folder)
 
 
 class Exchange:
@@ -157,8 +157,15 @@ class Exchange:
         limit = time.time() - KEEP_DAYS * 86400
         for folder in self.base.iterdir():
             with suppress(OSError):
-                if folder.name != self.key and folder.stat().st_mtime < limit:
+                if folder.name != self.key and folder.stat().st_mtime < limit and not any(LocalDrivers(folder).alive(a.name) for a in folder.iterdir()):
                     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_when_empty(folder: Any) -> None:
+    if isinstance(folder, Path):
+        folder.rmdir()
+    else:
+        folder.fs.rmdir(folder.path)  # the path's own rmdir removes what is inside, too
 
 
 def open_place(place: str) -> Any:

@@ -98,9 +98,12 @@ def test_a_shared_folder_holds_the_result_and_nothing_private(tmp_path: Path, sc
     assert attempt.result() is not None
     later = exchange.open(2, "f")
     assert [a.name for a in exchange.earlier(later)] == [attempt.name]
+    write(later)
     attempt.remove()
+    assert later.result() is not None, "only its own files go"
     later.remove()
     assert list((tmp_path / "shared").rglob("*")) == []
+    assert (tmp_path / "shared").is_dir(), "the folder itself is the user's"
 
 
 @pytest.mark.parametrize(("shared", "uri", "seen"), [
