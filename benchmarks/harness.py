@@ -86,7 +86,7 @@ class Meter:
         return found
 
 
-def compare(spark: Any, variants: Mapping[str, Callable[[], Any]], repetitions: int = REPETITIONS, warm: int = 2) -> dict[str, Figures]:
+def compare(spark: Any, variants: Mapping[str, Callable[[], Any]], repetitions: int = REPETITIONS, warm: int = 6) -> dict[str, Figures]:
     """Run every variant once per repetition, in turn and in alternating order, after ``warm`` uncounted rounds."""
     meter, found = Meter(spark), {name: Figures() for name in variants}
     for _ in range(warm):

@@ -119,13 +119,11 @@ class _Execution:
             self._write_all(df, 0)
             return
         planned = quality.plan_rules(df, rules)
+        measured, next_output = None, 0
         if self.plan.with_write and planned.only_aggregates:
-            measured = self._write_and_observe(df, planned)
-            self._measure(df, planned, validations, measured)
-            self._write_all(df, 1)
-        else:
-            self._measure(df, planned, validations, None)
-            self._write_all(df, 0)
+            measured, next_output = self._write_and_observe(df, planned)
+        self._measure(df, planned, validations, measured)
+        self._write_all(df, next_output)
 
     def _input(self) -> DataFrame:
         from pyspark.sql import functions as F
@@ -214,15 +212,30 @@ class _Execution:
         if failed and validations.on_failure == "warn":
             run.warn("RULE_FAILED", reason=quality.failure(results, "").message)
 
-    def _write_and_observe(self, df: DataFrame, planned: quality.Plan) -> Mapping[Any, Any] | None:
-        """Write the first output; the values that were measured on the way, None when the engine lost them."""
+    def _write_and_observe(self, df: DataFrame, planned: quality.Plan) -> tuple[Mapping[Any, Any] | None, int]:
+        """Write the first output, and the values measured on the way (None when the engine lost them); the next output's number.
+
+        When the SQL of a rule is wrong nothing is written yet: the rules are measured apart, where the culprit is isolated.
+        """
+        from pyspark.errors import PySparkException
         from pyspark.sql import Observation
 
         metrics = quality.aggregates_of(planned)
         observation = Observation()
-        self._write(df.observe(observation, *quality.aggregate_columns(metrics)), 0)
+        try:
+            watched = self.engine.check_analysis(df.observe(observation, *quality.aggregate_columns(metrics)))
+        except PySparkException:
+            return None, 0
+        try:
+            self._write(watched, 0)
+        except SparquetError as error:
+            if error.retryable:
+                raise
+            # A rule may be to blame (a pattern that is none). A write that fails leaves nothing, so it is done again alone.
+            self.result.outputs.pop()
+            return None, 0
         values = observed(observation, self.engine)
-        return {m: values[f"m{i}"] for i, m in enumerate(metrics)} if values else None
+        return ({m: values[f"m{i}"] for i, m in enumerate(metrics)} if values else None), 1
 
     # --- outputs -----------------------------------------------------------------------------------------------
     def _write_all(self, df: DataFrame, first: int) -> None:

@@ -128,6 +128,18 @@ def test_rules_ride_on_the_first_write_of_a_reduced_frame(spark, folder: Path) -
     assert result.rows_written == 3 and rows(spark, folder / "out") == [(0, 34), (1, 33), (2, 33)]
 
 
+def test_a_rule_whose_own_sql_is_wrong_has_an_error_and_the_others_are_measured(spark, folder: Path) -> None:
+    steps = [{"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}]
+    rules = [{"type": "row_count", "min": 1, "filter": "nope = 1"}, {"type": "row_count", "min": 1}, {"type": "regex", "column": "k", "pattern": "("}]
+    result = Sparquet(spark).run_from_dict(document(folder, transformations=steps, validations={"on_failure": "warn", "rules": rules}))
+    assert [(r.severity, r.error and r.error["code"], r.metric_value) for r in result.validation_results][:2] == [("fail", "COLUMN_NOT_FOUND", None), ("pass", None, 3)]
+    assert result.validation_results[2].severity == "fail" and result.validation_results[2].error
+    assert result.rows_written == 3
+    only = Sparquet(spark).run_from_dict(document(folder, transformations=steps, validations={"on_failure": "warn", "rules": rules[1:]}))
+    assert [(r.severity, bool(r.error)) for r in only.validation_results] == [("pass", False), ("fail", True)]
+    assert (only.rows_written, [o.status for o in only.outputs]) == (3, ["written"])
+
+
 def test_rules_on_a_frame_that_the_optimizer_empties_are_still_measured(spark, folder: Path) -> None:
     steps = [{"type": "filter", "condition": "1 = 0"}, {"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}]
     result = Sparquet(spark).run_from_dict(

@@ -60,21 +60,9 @@ def plan_rules(df: DataFrame, rules: Iterable[tuple[str, Rule]]) -> Plan:
             continue
         try:
             plan.metrics[at] = rule.metrics(columns)
-            _analyse(df, plan.metrics[at])
         except SparquetError as error:
             plan.errors[at] = error.located(at)
-        except Exception as error:  # noqa: BLE001 - the rule's own SQL may be wrong in any way
-            plan.errors[at] = translate(error, at, columns.names)
-    plan.metrics = {at: ms for at, ms in plan.metrics.items() if at not in plan.errors}
     return plan
-
-
-def _analyse(df: DataFrame, metrics: tuple[Metric, ...]) -> None:
-    from pyspark.sql import functions as F
-
-    expressions = [F.expr(m.expression()) for m in metrics if isinstance(m, Aggregate)]
-    if expressions:
-        _ = df.agg(*expressions).schema
 
 
 def aggregates_of(plan: Plan) -> list[Aggregate]:

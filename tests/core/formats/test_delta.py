@@ -194,7 +194,7 @@ def test_merge_from_the_table_itself_and_from_rows_that_change(house) -> None:
     result = house.copy({"format": "delta", "path": house.path("t")}, merge(house.path("t"), "id"), steps)
     assert (result.status, result.rows_written) == ("success", 3), result.message
     assert all(r[2] >= 100 for r in house.rows("delta", house.path("t")))
-    assert not list(house.spark.sparkContext._jsc.getPersistentRDDs()) if house.classic else True
+    assert not house.classic or house.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
 def test_two_writers_at_once_are_a_conflict_that_may_be_retried(house) -> None:
