@@ -20,6 +20,10 @@ _VALUE_CONDITIONS = re.compile(
 )
 
 
+#: What Java says of a regular expression, anywhere in the text of a failed job.
+_PATTERN = re.compile(r"PatternSyntaxException: ([^\n]+)")
+
+
 def translate(error: BaseException, at: str = "", columns: Iterable[str] = ()) -> SparquetError:
     """The error of ours for any exception that a run can meet.
 
@@ -62,6 +66,8 @@ def _source(condition: str, params: dict[str, str]) -> _Found:
 def _sql(error: BaseException, condition: str, params: dict[str, str]) -> _Found:
     if condition.startswith(("PARSE_", "INVALID_SQL", "UNRESOLVED_ROUTINE", "INVALID_IDENTIFIER", "UNCLOSED", "INVALID_TYPED_LITERAL")):
         return "SQL_INVALID", {"reason": _reason(error, condition), "found": params.get("routineName", "")}
+    if wrong := _PATTERN.search(str(error)):
+        return "SQL_INVALID", {"reason": f"a regular expression is wrong: {wrong.group(1).strip()}", "found": ""}
     if condition == "UNSUPPORTED_DATATYPE":
         return "TYPE_INVALID", {"found": params.get("typeName", "")}
     return None
