@@ -51,11 +51,14 @@ def exists(engine: Engine, path: str) -> bool | None:
 
 
 @contextmanager
-def staged(engine: Engine, path: str) -> Iterator[str]:
+def staged(engine: Engine, path: str, *, replace: bool = True) -> Iterator[str]:
     """The folder to write to, so that ``path`` is replaced as a whole when the block ends well, and else kept as it was.
 
     It is a hidden neighbour that takes the place of ``path`` by rename. Where a rename is a copy (object stores), or
     file systems are out of reach, it is ``path`` itself, and a job that fails leaves there what Spark leaves.
+
+    Raises:
+        FileExistsError: somebody else made ``path`` meanwhile, and ``replace`` is False.
     """
     if engine.connect or not _can_rename(engine, path):
         yield path
@@ -67,6 +70,8 @@ def staged(engine: Engine, path: str) -> Iterator[str]:
     try:
         yield str(new.toString())
         if fs.exists(target):
+            if not replace:
+                raise FileExistsError(path)
             _rename(fs, target, old)
         try:
             _rename(fs, new, target)

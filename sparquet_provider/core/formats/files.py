@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from ..context import Run
-    from ..engine import Node
+    from ..engine import Node, Watch
 
 #: The column that holds a malformed row while it is counted.
 MALFORMED = "__sparquet_malformed"
@@ -90,22 +90,29 @@ class FileFormat(Format):
         path, mode = output.path or "", output.canonical_mode
         if mode in ("error", "ignore") and exists(run.engine, path):
             return kept(output, run)
-        in_place = mode == "append" or is_dynamic(output, run)
         watch = run.engine.watch(df)
-        with nullcontext(path) if in_place else staged(run.engine, path) as folder:
-            spark_mode = mode if mode in ("append", "overwrite") else "error"
+        try:
+            rows = self._write_rows(watch, df, output, run)
+        except FileExistsError:
+            return kept(output, run)
+        reason = None if rows is not None else "the engine did not count the rows of this write"
+        files = watch.metric("number of written files", "written output")
+        return Written(rows, reason, files=files, bytes=watch.metric("written output", "number of written files"))
+
+    def _write_rows(self, watch: Watch, df: DataFrame, output: Output, run: Run) -> int | None:
+        path, mode = output.path or "", output.canonical_mode
+        in_place = mode == "append" or is_dynamic(output, run)
+        with nullcontext(path) if in_place else staged(run.engine, path, replace=mode == "overwrite") as folder:
             try:
-                self._save(watch.df, folder, spark_mode, output)
+                self._save(watch.df, folder, mode if mode in ("append", "overwrite") else "error", output)
             except Exception as error:
                 if condition_of(error) == "PATH_ALREADY_EXISTS":
-                    return kept(output, run)
+                    raise FileExistsError(path) from error
                 raise write_fault(error, output, run) from error
             rows = watch.rows_written()
             if not rows and output.partition_by and self.keeps_schema:
                 self._keep_schema(df, folder, output, run)
-        reason = None if rows is not None else "the engine did not count the rows of this write"
-        files = watch.metric("number of written files", "written output")
-        return Written(rows, reason, files=files, bytes=watch.metric("written output", "number of written files"))
+        return rows
 
     def _save(self, df: DataFrame, path: str, mode: str, output: Output) -> None:
         writer = df.write.format(self.source_name).mode(mode).options(**texts(self.write_defaults, output.options))
