@@ -12,6 +12,7 @@ from sparquet_provider.core.jars import DELTA, resolve
 from .harness import compare, session, table
 
 TABLE_ROWS, APPENDED, MERGED = 1_000_000, 100_000, 10_000
+ROWS_OF = {"append": APPENDED, "merge": MERGED, "part": TABLE_ROWS // 10}
 TUNED = {"spark.sql.shuffle.partitions": "4", "spark.databricks.delta.snapshotPartitions": "2"}
 
 
@@ -41,7 +42,7 @@ def main(folder: Path) -> None:
             "output": {"format": "delta", "path": path, "mode": mode, "options": options, "partition_by": ["part"]},
         }
         result = sparquet.run_from_dict(document).raise_for_status()
-        assert result.rows_written == read(source).count(), result.rows_written
+        assert result.rows_written == ROWS_OF[source], result.rows_written
 
     def merge_by_hand(path: str) -> None:
         source = read("merge")
