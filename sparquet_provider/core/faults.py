@@ -36,7 +36,7 @@ def translate(error: BaseException, at: str = "", columns: Iterable[str] = ()) -
     """
     if isinstance(error, SparquetError):
         return error.located(at)
-    condition, params = _condition(error), _parameters(error)
+    condition, params = condition_of(error), parameters_of(error)
     found = _column(condition, params, list(columns)) or _source(condition, params) or _sql(error, condition, params) or _engine(error, condition, params)
     code, facts = found or ("INTERNAL", {"reason": f"{type(error).__name__}: {_head(error)}"})
     return SparquetError(code, at, cause=error, **facts)
@@ -98,7 +98,8 @@ def quiet_spark_errors() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _condition(error: Any) -> str:
+def condition_of(error: Any) -> str:
+    """Spark's name of a fault, such as ``PATH_NOT_FOUND``; empty when it has none."""
     for method in ("getCondition", "getErrorClass"):
         if hasattr(error, method):
             try:
@@ -108,7 +109,8 @@ def _condition(error: Any) -> str:
     return ""
 
 
-def _parameters(error: Any) -> dict[str, str]:
+def parameters_of(error: Any) -> dict[str, str]:
+    """The facts that Spark gives with a fault."""
     try:
         return {str(k): str(v) for k, v in (error.getMessageParameters() or {}).items()}
     except Exception:  # noqa: BLE001 - as above

@@ -170,7 +170,6 @@ class RunRequest:
         literals: constant columns added to the input.
         input_view: ``{"name": …, "type": "session"|"global"}`` publishes the input as a view.
         extensions: modules whose ``register(sparquet)`` adds custom types.
-        problems: warnings that were found before the submission; they reach the result.
     """
 
     task: Literal["run", "check"]
@@ -183,7 +182,6 @@ class RunRequest:
     extensions: list[str] = field(default_factory=list)
     strict: bool = True
     files: dict[str, str] = field(default_factory=dict)
-    problems: list[dict[str, Any]] = field(default_factory=list)
     run_id: str = ""
     format_version: int = FORMAT_VERSION
 

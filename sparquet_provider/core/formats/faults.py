@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..document import Output, Source
 from ..errors import SparquetError
-from ..faults import translate
+from ..faults import condition_of, parameters_of, translate
 
 if TYPE_CHECKING:
     from ..context import Run
@@ -74,16 +74,6 @@ def no_connector(error: Exception) -> bool:
 def no_catalog(error: Exception) -> bool:
     """True when the session does not know the catalog of a name."""
     return condition_of(error).startswith(_NO_CATALOG)
-
-
-def condition_of(error: Any) -> str:
-    """Spark's name of a fault, such as ``PATH_NOT_FOUND``; empty when it has none."""
-    return str(error.getCondition() or "") if hasattr(error, "getCondition") else ""
-
-
-def parameters_of(error: Any) -> Mapping[str, str]:
-    """The facts that Spark gives with a fault."""
-    return {str(k): str(v) for k, v in (error.getMessageParameters() or {}).items()} if hasattr(error, "getMessageParameters") else {}
 
 
 def sentence(error: Exception) -> str:

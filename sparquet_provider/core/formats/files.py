@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..columns import quoted
 from ..document import Output, Source
 from ..errors import Problem, SparquetError
+from ..faults import condition_of
 from ..parts import references
 from ..storage import exists, staged
 from .base import Format, Written
-from .faults import condition_of, reading, write_fault
+from .faults import reading, write_fault
 from .options import check_partial, check_path, check_scope, is_dynamic, option, texts
 from .places import overlap
 

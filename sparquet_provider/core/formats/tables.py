@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..columns import quoted
 from ..document import Output, Source
 from ..errors import Problem, SparquetError
+from ..faults import condition_of
 from ..jars import DELTA, ICEBERG
 from ..parts import references
 from .base import Format
-from .faults import condition_of, no_catalog, no_connector, sentence
+from .faults import no_catalog, no_connector, sentence
 from .options import check_partial, check_path, check_scope, does_nothing, option
 from .places import Place
 
