@@ -158,7 +158,8 @@ class Services:
         password.chmod(0o644)
         data = folder / "data"
         options = [f"--username={wanted['POSTGRES_USER']}", f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-sync"]
-        subprocess.run([str(binaries[-1] / "initdb"), *options, "--pgdata", str(data)], check=True, capture_output=True, cwd=folder, **user)
+        made = subprocess.run([str(binaries[-1] / "initdb"), *options, "--pgdata", str(data)], capture_output=True, text=True, cwd=folder, **user)
+        assert made.returncode == 0, made.stderr
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"]
         self.launch("postgres", [str(binaries[-1] / "postgres"), "-D", str(data), "-p", str(self.database), *settings], {}, cwd=folder, **user)
         wait_for("PostgreSQL", lambda: listens(self.database), self.all_alive)
@@ -216,8 +217,8 @@ class Services:
 def services(compose: dict[str, Any], tmp_path: Path) -> Iterator[Services]:
     """The services, not yet started; everything that a test starts is ended."""
     made = Services(compose, tmp_path)
-    # Not in tmp_path: its parents are closed to the database's user.
-    database = Path(tempfile.mkdtemp(prefix="sparquet-postgres-"))
+    # Neither in tmp_path nor where other tests set TMPDIR to: the parents there are closed to the database's user.
+    database = Path(tempfile.mkdtemp(prefix="sparquet-postgres-", dir="/tmp"))
     try:
         made.start_postgres(database)
         yield made

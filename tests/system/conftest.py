@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def exchange(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """An exchange folder of these tests alone, so that other runs on this machine don't count."""
     folder = tmp_path_factory.mktemp("tmp")
