@@ -11,7 +11,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sparquet_provider.core.document import Check, Output, Pipeline, Rule, Source, SparkBlock, Step, Validations  # noqa: E402
+from sparquet_provider.core.document import Check, Output, Pipeline, Quarantine, Rule, Source, SparkBlock, Step, Validations  # noqa: E402
 from sparquet_provider.core.errors import CATALOGUE  # noqa: E402
 from sparquet_provider.core.registry import Registry, built_in_formats  # noqa: E402
 from sparquet_provider.core.schema import pipeline_schema  # noqa: E402
@@ -26,7 +26,7 @@ def pages() -> dict[str, str]:
     return {
         "reference/document.md": HEAD
         + "# The document\n\n"
-        + "\n".join(_spec(c.__name__, c) for c in (Pipeline, SparkBlock, Source, Output, Validations, Check)),
+        + "\n".join(_spec(c.__name__, c) for c in (Pipeline, SparkBlock, Source, Output, Validations, Quarantine, Check)),
         "reference/transformations.md": HEAD + _variants("Transformations", "transformation", Step, types),
         "reference/rules.md": HEAD + _variants("Rules", "validator", Rule, types),
         "reference/formats.md": HEAD + _formats(),

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from .columns import Columns
 from .context import Run
-from .custom import CustomRule
 from .document import Rule
 from .engine import Engine
-from .errors import Problem, SparquetError, pointer
-from .load import Loaded, load
+from .errors import SparquetError, pointer
+from .load import load
+from .plan import explain_rules
 from .quality import engine as quality
-from .quality.metrics import RepeatedRows
+from .quality import profile
+from .quality.report import results_frame
+from .quality.split import flag
 from .registry import Registry
 from .result import CheckResult
 from .spec import Parse
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .document import Source
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,13 @@ class ColaSplit:
 
 
 class Cola:
-    """Runs data-quality rules over a frame."""
+    """Runs data-quality rules over a frame.
+
+    ```python
+    for result in Cola().run(df, [{"type": "missing_percent", "column": "cpf", "must_be": "< 5%", "warn": "= 0"}]):
+        print(result)  # [WARN] missing_percent(cpf): missing_percent(cpf) = 2% satisfies must_be (< 5%) but breaks warn (= 0)
+    ```
+    """
 
     def __init__(self) -> None:
         self.registry = Registry()
@@ -48,67 +56,76 @@ class Cola:
         """Add a check of your own (a ``BaseCheck`` or ``BaseValidator``) under a type name."""
         self.registry.register("validator", name, cls)
 
-    def run(self, df: DataFrame, rules: Iterable[Mapping[str, Any]]) -> list[CheckResult]:
-        """Measure a frame by rules, each a mapping with ``type`` and its keys.
+    def run(self, df: DataFrame, rules: Iterable[Mapping[str, Any]], *, as_of: str | None = None, sample_rows: int = 0) -> list[CheckResult]:
+        """Measure a frame by rules, each a mapping with ``type`` and its keys; one result a rule, in their order.
+
+        Args:
+            df: the frame.
+            rules: the rules; an entry with ``targets`` stands for one rule each.
+            as_of: the clock of freshness rules, as an ISO timestamp; now by default.
+            sample_rows: how many failing rows each result may show; 0 keeps all data out of results.
 
         Raises:
             SparquetError: with every defect, when the rules themselves are wrong. Bad data never raises.
         """
-        placed = self._parse(rules)
-        return quality.measure(df, quality.plan_rules(df, placed), self._context(df))
+        planned = quality.plan_rules(df, self._parse(rules))
+        results = quality.measure(df, planned, self._context(df, as_of))
+        if sample_rows:
+            quality.add_samples(df, planned, results, sample_rows)
+        return results
 
-    def split(self, df: DataFrame, rules: Iterable[Mapping[str, Any]]) -> ColaSplit:
-        """Split a frame by the row-level rules among ``rules``; a row is invalid when it breaks any of them."""
-        context = self._context(df)
-        flag, helpers = self._violation(df, self._parse(rules), context)
-        from pyspark.sql import functions as F
+    def split(
+        self, df: DataFrame, rules: Iterable[Mapping[str, Any]], *, annotate: str | None = None, reasons: str | None = None, codes: Sequence[str] = ()
+    ) -> ColaSplit:
+        """Split a frame by the row-level rules among ``rules``; a row is invalid when it breaks any of them, whatever their thresholds.
 
-        frame, drop = helpers
-        bad = F.coalesce(flag, F.lit(False))
-        return ColaSplit(frame.where(~bad).drop(*drop), frame.where(bad).drop(*drop))
+        Args:
+            df: the frame.
+            rules: the rules; those that blame no single row (``avg``, ``schema`` …) take no part.
+            annotate: a column of the invalid side with the codes of the broken rules, as array<string>.
+            reasons: a column of the invalid side with the reasons in words, as array<string>.
+            codes: narrows the rules to those codes.
 
-    def _violation(self, df: DataFrame, rules: list[tuple[str, Rule]], context: Run) -> tuple[Column, tuple[DataFrame, list[str]]]:
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F
+        Raises:
+            SparquetError: a rule is wrong or does not fit the columns.
+        """
+        flagged = flag(df, self._parse(rules), self._context(df), codes)
+        return ColaSplit(flagged.valid(), flagged.invalid(annotate, reasons))
 
-        columns, flags, helpers = Columns.of(df), [F.lit(False)], []
-        frame = df
-        for at, rule in rules:
-            found: Column | None = None
-            if isinstance(rule, CustomRule):
-                made = rule.make(context)
-                found = made.violation(df) if hasattr(made, "violation") else None
-            elif any(isinstance(m, RepeatedRows) for m in rule.metrics(columns)):
-                name = f"__sparquet_repeats{at.replace('/', '_')}"
-                keys = [F.expr(c) for m in rule.metrics(columns) if isinstance(m, RepeatedRows) for c in m.columns]
-                counted = F.count(F.lit(1)) if rule.filter is None else F.count_if(F.expr(rule.filter))
-                frame = frame.withColumn(name, counted.over(Window.partitionBy(*keys)) > 1)
-                helpers.append(name)
-                found = F.col(name)
-            elif (violation := rule.violation(columns)) is not None:
-                found = F.expr(violation)
-            if found is not None:
-                flags.append(F.coalesce(found if rule.filter is None else found & F.expr(rule.filter), F.lit(False)))
-        return reduce(lambda a, b: a | b, flags), (frame, helpers)
+    def explain(self, rules: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Which rule is measured in which pass, in words; nothing runs."""
+        return list(explain_rules([rule for _, rule in self._parse(rules)]))
+
+    def suggest(self, df: DataFrame) -> list[dict[str, Any]]:
+        """Rules that the frame satisfies now, from a profile in one pass, as a list to edit and keep."""
+        return profile.suggest(df)
+
+    def to_spark(self, spark: SparkSession, results: Iterable[CheckResult]) -> DataFrame:
+        """Results as a Spark frame, one row a rule, in the columns of a report."""
+        return results_frame(spark, list(results), dt.datetime.now(dt.timezone.utc))
+
+    def to_pandas(self, results: Iterable[CheckResult]) -> Any:
+        """Results as a pandas frame, one row a rule. Needs pandas."""
+        import pandas
+
+        return pandas.DataFrame([r.to_dict() for r in results])
 
     def _parse(self, rules: Iterable[Mapping[str, Any]]) -> list[tuple[str, Rule]]:
-        loaded: Loaded = load({"rules": list(rules)}, strict=False)
+        loaded = load({"rules": list(rules)}, strict=False)
         parse = Parse(self.registry, strict=False)
-        placed = [(pointer(i), Rule.parse(raw, pointer(i), parse)) for i, raw in enumerate(loaded.tree["rules"])]
-        errors = [p for p in parse.problems if p.severity == "error"]
+        parsed = [(pointer(i), Rule.parse(raw, pointer(i), parse)) for i, raw in enumerate(loaded.tree["rules"])]
+        errors = [p for p in [*loaded.problems, *parse.problems] if p.severity == "error"]
         if errors:
             raise SparquetError.of(errors)
-        return [(at, rule) for at, rule in placed if rule is not None]
+        return [(at + inside, rule) for at, entry in parsed if entry is not None for inside, rule in entry.expanded()]
 
-    def _context(self, df: DataFrame) -> Run:
+    def _context(self, df: DataFrame, as_of: str | None = None) -> Run:
         spark = df.sparkSession
-        return Run(spark, Engine(spark), dt.datetime.now(dt.timezone.utc), _no_reading, _no_steps)
+        return Run(spark, Engine(spark), dt.datetime.now(dt.timezone.utc), self._read, _no_steps, as_of=as_of)
 
-
-def _no_reading(source: Any, run: Run) -> DataFrame:
-    raise SparquetError.of(
-        [Problem("INVALID_COMBINATION", run.at, {"reason": "rules outside of a pipeline read no other source", "remedy": "Use a pipeline document."})]
-    )
+    def _read(self, source: Source, run: Run) -> DataFrame:
+        df: DataFrame = self.registry.lookup("reader", source.format).read(source, run)
+        return df
 
 
 def _no_steps(df: DataFrame, steps: Any, run: Run) -> DataFrame:

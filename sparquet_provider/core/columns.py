@@ -24,6 +24,7 @@ class Reference:
     name: str
     sql: str
     type: DataType
+    nullable: bool = True
 
     @property
     def type_name(self) -> str:
@@ -44,6 +45,13 @@ class Reference:
     def is_numeric(self) -> bool:
         """True for whole, decimal and floating numbers."""
         return self.is_floating or self.type.typeName() in ("byte", "short", "integer", "long", "decimal", "tinyint", "smallint", "int", "bigint")
+
+    @property
+    def family(self) -> str:
+        """Types of one family compare: ``number``, ``text``, ``time``, or the type itself."""
+        if self.is_numeric:
+            return "number"
+        return "text" if self.is_text else "time" if self.type.typeName() in ("date", "timestamp", "timestamp_ntz") else self.type_name
 
 
 class Columns:
@@ -69,7 +77,7 @@ class Columns:
         index = self._index(name)
         if index is not None:
             field = self.schema.fields[index]
-            return Reference(field.name, quoted(field.name), field.dataType)
+            return Reference(field.name, quoted(field.name), field.dataType, field.nullable)
         if "." in name and (nested := self._nested(name)) is not None:
             return nested
         raise SparquetError("COLUMN_NOT_FOUND", found=name, nearest=nearest(name, self.names), expected=self.names)
@@ -96,13 +104,13 @@ class Columns:
             if index is None:
                 continue
             field: Any = self.schema.fields[index]
-            sql, kind = quoted(field.name), field.dataType
+            sql, kind, nullable = quoted(field.name), field.dataType, field.nullable
             for part in parts[cut:]:
                 inner = {f.name.casefold(): f for f in kind.fields} if kind.typeName() == "struct" else {}
                 if part.casefold() not in inner:
                     break
                 field = inner[part.casefold()]
-                sql, kind = f"{sql}.{quoted(field.name)}", field.dataType
+                sql, kind, nullable = f"{sql}.{quoted(field.name)}", field.dataType, nullable or field.nullable
             else:
-                return Reference(path, sql, kind)
+                return Reference(path, sql, kind, nullable)
         return None

@@ -32,6 +32,8 @@ class Run:
     questions that can be answered only after an action: each is called once at the end and may warn. ``following``
     are the steps after this one in its chain. ``origins`` says, by lower-case name, from where a join brought the two
     columns of one name. ``uncounted`` is the reason why no figures may be taken here (a throwaway copy, a join's side).
+    ``name`` and ``run_id`` tell this run from others in a history. ``as_of`` is the clock of freshness, the start of the
+    run when absent. ``sample_rows`` is how many rows of data a message may show.
     """
 
     spark: SparkSession
@@ -47,6 +49,10 @@ class Run:
     origins: dict[str, str] = field(default_factory=dict)
     uncounted: str = ""
     at: str = ""
+    name: str = ""
+    run_id: str = ""
+    as_of: str | None = None
+    sample_rows: int = 0
 
     def placed(self, at: str) -> Run:
         """The same run, standing at another place of the document."""

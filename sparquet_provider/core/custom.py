@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from .document import Output, Rule, Source, Step
 from .extension import IOConfig
 from .formats.base import Format, Written
+from .result import jsonable
 from .spec import Field, Parse, spec
 
 if TYPE_CHECKING:
@@ -41,12 +42,16 @@ class CustomRule(Rule):
     """A validator or check registered by the user."""
 
     implementation: ClassVar[Any] = None
+    measured_in: ClassVar[str] = "code"
     params: Annotated[dict[str, Any], Field("Every key of the rule but type.", free=True, sql=True)] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:
         """Read the rule; all keys but ``type`` and the common ones become ``params``."""
-        return super().parse(_with_params(raw, ("type", "name", "code", "error_message", "tags", "filter")), at, parse)
+        return super().parse(_with_params(raw, ("type", "name", "code", "error_message", "tags", "filter", "weight", "previous_name")), at, parse)
+
+    def parameters(self) -> dict[str, Any]:
+        return dict(jsonable(self.params)) | ({"filter": self.filter} if self.filter else {})
 
     def make(self, run: Run) -> Any:
         """The user's object for this rule: a BaseValidator or a BaseCheck."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from .errors import Problem, nearest, pointer
-from .spec import Field, Parse, Spec, shown, spec
+from .result import jsonable
+from .spec import Field, Parse, Spec, members_of, shown, spec
 from .text import plain
 
 if TYPE_CHECKING:
@@ -160,8 +163,13 @@ class Rule(Spec):
     EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("type",)
     type: ClassVar[str] = ""
     dimension: ClassVar[str] = "validity"
-    #: True when plain aggregates measure it, so that it can share the pass of a write.
-    shares_pass: ClassVar[bool] = False
+    #: Where it is measured: in the ``pass`` that all aggregates share, the one over the ``keys``, a ``query`` of its own, with
+    #: another ``source``, by the ``schema`` alone, or by ``code`` of the user.
+    measured_in: ClassVar[str] = "pass"
+    #: True when single rows are to blame, so that the rule takes part in a split.
+    blames_rows: ClassVar[bool] = False
+    #: Keys that judge: they do not change what is measured.
+    judging: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[tuple[str, ...]] = ()
 
     name: Annotated[str | None, Field("A name for people.", example="customers have a key")] = None
@@ -169,14 +177,23 @@ class Rule(Spec):
     error_message: Annotated[str | None, Field("The message when the rule fails.", example="there are negative amounts")] = None
     tags: Annotated[tuple[str, ...], Field("Free labels that travel into the report.", example=["finance"])] = ()
     filter: Annotated[str | None, Field("Only rows that satisfy this SQL predicate are measured.", example="country = 'BR'", sql=True)] = None
+    weight: Annotated[float, Field("How much the rule counts in the score of the suite.", example=2, minimum=0)] = 1
+    previous_name: Annotated[str | None, Field("The name that the rule had before: its history goes on.", example="cpf filled")] = None
+    #: The rules that an entry with ``targets`` stands for, each with its place inside the entry.
+    variants: tuple[tuple[str, Rule], ...] = ()
 
     @classmethod
     def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:
-        """Read a rule; on ``Rule`` itself the ``type`` key names the class."""
+        """Read a rule; on ``Rule`` itself the ``type`` key names the class, and ``targets`` makes one rule for each."""
         if cls is Rule:
-            result: Self | None = parse_variant(cls.KIND, "type", raw, at, parse)
+            many = isinstance(raw, Mapping) and "targets" in raw
+            result: Self | None = _parse_targets(raw, at, parse) if many else parse_variant(cls.KIND, "type", raw, at, parse)
             return result
         return super().parse(raw, at, parse)
+
+    def expanded(self) -> tuple[tuple[str, Rule], ...]:
+        """The rules that this entry stands for, each with its place inside the entry (itself, at ``""``, without ``targets``)."""
+        return self.variants or (("", self),)
 
     def expression(self) -> str:
         """The rule as a compact text, the default of ``code``."""
@@ -185,6 +202,10 @@ class Rule(Spec):
     def target(self) -> str | None:
         """The column or columns that are measured, for the report."""
         return None
+
+    def sources(self) -> Iterator[tuple[str, Source]]:
+        """The sources that this rule reads, with the key they stand under."""
+        yield from ()
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         """What must be measured. Raises SparquetError when the columns do not allow it."""
@@ -195,8 +216,63 @@ class Rule(Spec):
         raise NotImplementedError
 
     def violation(self, columns: Columns) -> str | None:
-        """An SQL predicate that is true for bad rows and never null; None when single rows are not to blame."""
+        """An SQL predicate that is true for bad rows and never null; None when a row's own values do not tell."""
         return None
+
+    def reason(self) -> str:
+        """Why a row breaks this rule, in words, for the quarantine."""
+        return self.error_message or self.name or self.code or self.expression()
+
+    def parameters(self) -> dict[str, Any]:
+        """The rule's own keys as they count, without those that hold their default."""
+        found = {m.key: getattr(self, name) for name, m in members_of(type(self)).items() if name not in _COMMON and name != "output"}
+        return {k: jsonable(v) for k, v in found.items() if v not in (None, (), {})}
+
+    def uid(self) -> str:
+        """A stable short hash of what is measured: not of the rule's name, code, thresholds or severity."""
+        measured = {k: v for k, v in self.parameters().items() if k not in self.judging}
+        text = json.dumps([self.type, measured], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+#: Keys of every rule that say nothing about what is measured.
+_COMMON = ("name", "code", "error_message", "tags", "weight", "previous_name")
+
+
+def _parse_targets(raw: Mapping[str, Any], at: str, parse: Parse) -> Any:
+    """An entry with ``targets``: one rule for each, kept together by the first."""
+    targets = raw["targets"]
+    if not isinstance(targets, list | tuple) or not targets:
+        parse.error("WRONG_TYPE", at + "/targets", found=shown(targets), expected="a list of columns", hint=", for example ['id', ['order', 'line']]")
+        return None
+    if given := [key for key in ("column", "columns") if key in raw]:
+        parse.error("KEYS_EXCLUDE", at + "/targets", found=f"targets and {given[0]}", reason="targets names the columns of each rule")
+        return None
+    others = {key: value for key, value in raw.items() if key != "targets"}
+    variants = []
+    for i, target in enumerate(targets):
+        key = "columns" if isinstance(target, list | tuple) else "column"
+        found = parse_variant(Rule.KIND, "type", {**others, key: target}, at, parse)
+        if found is not None:
+            variants.append((pointer("targets", i), found))
+    return replace(variants[0][1], variants=tuple(variants)) if len(variants) == len(targets) else None
+
+
+@spec
+class Quarantine(Spec):
+    """Where the two sides of a split go: the rows that break no row-level rule, and those that break any."""
+
+    valid: Annotated[Output | None, Field("The destination of the rows that break no rule.", example={"format": "delta", "path": "silver.orders"})] = None
+    invalid: Annotated[Output | None, Field("The destination of the rows that break a rule.", example={"format": "delta", "path": "quarantine.orders"})] = None
+
+    def check(self, at: str) -> Iterator[Problem]:
+        if self.valid is None and self.invalid is None:
+            yield Problem("MISSING_KEY", at, {"expected": "invalid", "hint": ", or valid, or both"})
+
+    @property
+    def sides(self) -> tuple[tuple[str, Output], ...]:
+        """The given sides with their keys, the invalid one first."""
+        return tuple((key, side) for key, side in (("invalid", self.invalid), ("valid", self.valid)) if side is not None)
 
 
 @spec
@@ -211,6 +287,30 @@ class Validations(Spec):
         Output | None, Field("Where one row per rule is written, in every mode.", example={"format": "csv", "path": "/dq/orders", "mode": "append"})
     ] = None
     sample_rows: Annotated[int, Field("How many failing rows of each rule the result may show; 0 keeps all data out of results.", minimum=0)] = 0
+    as_of: Annotated[str | None, Field("The clock of freshness rules, as an ISO timestamp; the run's start by default.", example="2026-01-31T06:00:00Z")] = None
+    outputs: Annotated[
+        Quarantine | None,
+        Field("Splits the rows by the row-level rules, in every mode.", example={"invalid": {"format": "parquet", "path": "/quarantine/orders"}}),
+    ] = None
+    annotate: Annotated[str | None, Field("A column of the invalid side: the codes of the rules that the row breaks.", example="_broken")] = None
+    reasons: Annotated[str | None, Field("A column of the invalid side: the reasons in words.", example="_reasons")] = None
+    annotate_valid: Annotated[
+        bool, Field("The valid side has these columns, too, as null: both sides of a file format are then written in one pass.")
+    ] = False
+    quarantine_rules: Annotated[tuple[str, ...], Field("The codes of the rules that split; all row-level rules when absent.", example=["C001"])] = ()
+    quarantine: Annotated[bool, Field("Write only the valid rows to the main outputs.")] = False
+
+    def check(self, at: str) -> Iterator[Problem]:
+        if self.outputs is None and not self.quarantine:
+            for key in ("annotate", "reasons", "quarantine_rules"):
+                if getattr(self, key):
+                    reason = f"{key} goes with outputs (valid, invalid) or with quarantine"
+                    yield Problem("INVALID_COMBINATION", at + pointer(key), {"reason": reason, "remedy": "Add outputs.invalid, or remove it."})
+        known = {code for entry in self.rules for _, rule in entry.expanded() for code in (rule.code or rule.expression(),)}
+        for i, code in enumerate(self.quarantine_rules):
+            if code not in known:
+                facts = {"found": code, "expected": sorted(known), "nearest": nearest(code, known)}
+                yield Problem("WRONG_CHOICE", at + pointer("quarantine_rules", i), facts)
 
 
 @spec

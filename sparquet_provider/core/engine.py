@@ -128,6 +128,19 @@ class Engine:
         """Count what the next action does to the frame."""
         return Watch(self, df)
 
+    @contextlib.contextmanager
+    def setting(self, key: str, value: str) -> Iterator[None]:
+        """A setting of the session for the time of a block."""
+        before = self.spark.conf.get(key, None)
+        self.spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            if before is None:
+                self.spark.conf.unset(key)
+            else:
+                self.spark.conf.set(key, before)
+
     # --- executed plans --------------------------------------------------------------------------------------
     def last_execution(self) -> int:
         """The number of the newest SQL execution of the session; -1 when there is none or it is not known."""

@@ -54,6 +54,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "KEYS_EXCLUDE": Entry("document", "{found} cannot stand together: {reason}", "Keep one of them."),
     "INVALID_COMBINATION": Entry("document", "{reason}", "{remedy}"),
     "OUTPUTS_WIN": Entry("document", "output and outputs are both given; output is ignored", "Remove one of them."),
+    "THRESHOLD_INVALID": Entry("document", "{found!r} is no condition for this rule: {reason}", "Write a condition such as {expected}."),
     "PACKAGE_VERSION": Entry("document", "the package {found} is built for another Spark or Scala line", "Use {expected}."),
     "MODE_NOT_SUPPORTED": Entry("document", "the format {format!r} cannot write with mode {found!r}", "Use one of: {expected}."),
     "MERGE_KEYS_MISSING": Entry("document", "mode merge needs options.merge_keys", "Name the columns that identify a row, such as [\"id\"]."),
@@ -186,6 +187,12 @@ class SparquetError(Exception):
     def retryable(self) -> bool:
         """True when every fault lies with the infrastructure."""
         return all(p.category == "infrastructure" for p in self.problems)
+
+    def below(self, at: str) -> SparquetError:
+        """The same error, its places read as relative to ``at``; places that begin with it stay."""
+        return SparquetError.of(
+            Problem(p.code, p.at if p.at == at or p.at.startswith(at + "/") else at + p.at, p.facts, p.severity, p.file) for p in self.problems
+        )
 
     def located(self, at: str) -> SparquetError:
         """The same error, with ``at`` put in front of places that are relative."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .document import Check, Output, Pipeline, Rule, Source, Step, walk
+from .document import Check, Output, Pipeline, Rule, Source, Step, Validations, walk
 from .errors import pointer
-from .quality.engine import OBSERVABLE
+from .quality.engine import OBSERVABLE, code_of, placed
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,15 @@ def _with_write(document: Pipeline | Check) -> tuple[bool, str]:
         return False, "on_failure is fail: nothing may be written before the verdict"
     if not document.destinations:
         return False, "nothing is written"
-    if alone := next((r.type for r in validations.rules if not r.shares_pass), None):
+    rules = [rule for _, rule in placed(validations.rules, "")]
+    if alone := next((r.type for r in rules if r.measured_in not in ("pass", "schema")), None):
         return False, f"the rule {alone} needs a job of its own"
-    if len(validations.rules) > OBSERVABLE:
+    if len(rules) > OBSERVABLE:
         return False, f"more than {OBSERVABLE} rules cost less in a pass of their own"
     if validations.sample_rows:
         return False, "failing rows are asked for"
+    if validations.quarantine:
+        return False, "the outputs get valid rows only, the rules see all"
     _, first = document.destinations[0]
     if first.transformations:
         return False, "the first output has transformations of its own"
@@ -59,6 +62,8 @@ def _keep(document: Pipeline | Check, with_write: bool) -> tuple[bool, str]:
     jobs = len(document.destinations)
     if document.validations and document.validations.rules and not with_write:
         jobs += 1
+    if document.validations and document.validations.outputs:
+        jobs += len(document.validations.outputs.sides)
     if jobs < 2:
         return False, "one job uses the frame"
     reduced = _reduced_after(document.transformations)
@@ -90,6 +95,10 @@ def sources_of(document: Pipeline | Check) -> Iterator[tuple[str, Source]]:
         for place, step in walk(chain, at):
             for key, source in step.sources():
                 yield place + pointer(key), source
+    if document.validations is not None:
+        for at, rule in placed(document.validations.rules, "/validations/rules"):
+            for key, source in rule.sources():
+                yield at + pointer(key), source
 
 
 def explain(document: Pipeline | Check) -> list[str]:
@@ -105,25 +114,65 @@ def explain(document: Pipeline | Check) -> list[str]:
         ]
     lines.append(f"  keep the frame: {'yes' if decided.keep else 'no'} ({decided.keep_reason})")
     if document.validations is not None:
-        lines += _explain_rules(document.validations.rules, decided, document.validations.on_failure)
+        lines += _explain_validations(document.validations, decided)
     if document.destinations:
-        lines.append("write")
+        lines.append("write" + (" (valid rows only)" if document.validations and document.validations.quarantine else ""))
         lines += [f"  {at}: {describe_output(output)}" for at, output in document.destinations]
     if document.validations is not None and document.validations.report is not None:
         lines.append(f"  /validations/report: {describe_output(document.validations.report)}, one row per rule, in every mode")
     return lines
 
 
-def _explain_rules(rules: tuple[Rule, ...], decided: Plan, on_failure: str) -> Iterator[str]:
-    yield f"measure ({len(rules)} rules, on_failure {on_failure})"
-    plain = [r for r in rules if r.shares_pass]
-    if plain:
-        where = "in the job of the first write" if decided.with_write else "in one pass before any write"
-        yield f"  {where} ({decided.with_write_reason}):"
-        yield from (f"    {r.code or r.expression()}" for r in plain)
+def _explain_validations(validations: Validations, decided: Plan) -> Iterator[str]:
+    rules = [rule for _, rule in placed(validations.rules, "")]
+    yield f"measure ({len(rules)} rules, on_failure {validations.on_failure})"
+    yield from (f"  {line}" for line in explain_rules(rules, decided))
+    if validations.outputs is not None:
+        together, why = sides_together(validations)
+        yield f"split by the row-level rules, {'both sides in one write' if together else 'one write a side'} ({why})"
+        yield from (f"  /validations/outputs/{key}: {describe_output(side)}" for key, side in validations.outputs.sides)
+
+
+#: Where rules are measured, in words.
+_PLACES = {
+    "keys": "in the pass over the keys, exact counts",
+    "query": "by a query of its own",
+    "source": "with another source",
+    "schema": "by the schema alone, no job",
+    "code": "by code of your own",
+}
+
+
+def explain_rules(rules: Iterable[Rule], decided: Plan | None = None) -> Iterator[str]:
+    """Which rule is measured in which pass, in words."""
+    groups: dict[str, list[str]] = {}
     for rule in rules:
-        if not rule.shares_pass:
-            yield f"  in a job of its own: {rule.code or rule.expression()}"
+        groups.setdefault(rule.measured_in, []).append(code_of(rule))
+    for kind in ("schema", "pass", "keys", "query", "source", "code"):
+        if kind not in groups:
+            continue
+        if kind == "pass":
+            with_write = decided is not None and decided.with_write
+            reason = f" ({decided.with_write_reason})" if decided is not None else ""
+            yield f"{'in the job of the first write' if with_write else 'in one pass over the rows'}{reason}:"
+        else:
+            yield f"{_PLACES[kind]}:"
+        yield from (f"  {code}" for code in groups[kind])
+
+
+def sides_together(validations: Validations) -> tuple[bool, str]:
+    """Whether valid and invalid rows may be written in one job, and why (not)."""
+    sides = validations.outputs
+    if sides is None or sides.valid is None or sides.invalid is None:
+        return False, "there is one side"
+    valid, invalid = sides.valid, sides.invalid
+    if (validations.annotate or validations.reasons) and not validations.annotate_valid:
+        return False, "only the invalid side has the columns of annotate and reasons; annotate_valid would allow one write"
+    if (valid.format, valid.options) != (invalid.format, invalid.options):
+        return False, "the sides differ in format or options"
+    if any(s.canonical_mode != "overwrite" or s.partition_by or s.columns or s.transformations for s in (valid, invalid)):
+        return False, "one write needs mode overwrite, and no columns, partitions or transformations of a side's own"
+    return True, "where the format is one of files and renames are cheap"
 
 
 def describe_source(source: Source) -> str:

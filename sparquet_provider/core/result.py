@@ -45,6 +45,9 @@ class CheckResult:
     error: dict[str, Any] | None = None
     rows: int | None = None
     samples: list[dict[str, Any]] | None = None
+    tags: list[str] = field(default_factory=list)
+    weight: float = 1
+    previous_name: str | None = None
 
     def __post_init__(self) -> None:
         if not self.severity:
@@ -94,7 +97,8 @@ class PipelineResult:
     ``status``: success, skipped (nothing to do) or failed. ``reason`` says which end it was: ``done``,
     ``stop_if_empty``, ``quality``, ``document``, ``data``, ``infrastructure`` or ``internal``.
     ``rows_read`` is what the input's scan returned, ``rows_written`` the sum over the outputs; None when unknown
-    (``unknown`` says why). ``variables`` are the collected runtime values.
+    (``unknown`` says why). ``variables`` are the collected runtime values. ``quarantine`` has the sides of a split: their
+    rows are not counted in ``rows_written``.
     """
 
     pipeline_name: str
@@ -111,6 +115,7 @@ class PipelineResult:
     steps: list[StepResult] = field(default_factory=list)
     outputs: list[OutputResult] = field(default_factory=list)
     report: OutputResult | None = None
+    quarantine: list[OutputResult] = field(default_factory=list)
     params: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     run_id: str = ""

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from .columns import Columns
 from .context import Run, Stopped
-from .document import Check, Output, Pipeline, Source, Step, Validations
+from .document import Check, Output, Pipeline, Rule, Source, Step, Validations
 from .engine import Engine, observed
 from .errors import Problem, SparquetError, pointer
 from .faults import translate
+from .formats.base import Written
 from .formats.safety import refuse_overwriting_source
 from .parts import with_origins
-from .plan import Plan, describe_output, describe_source, explain, plan
+from .plan import Plan, describe_output, describe_source, explain, plan, sides_together
 from .quality import engine as quality
+from .quality.checks.volume_anomaly import VolumeAnomaly
 from .quality.report import report_frame
+from .quality.split import FLAG, Flagged, flag
 from .registry import Registry
-from .result import OutputResult, PipelineResult, StepResult
+from .result import CheckResult, OutputResult, PipelineResult, StepResult
 from .skip import skips
 from .spec import render
 
@@ -64,8 +67,12 @@ class _Execution:
         self.document, self.registry, self.options = document, registry, options
         self.plan: Plan = plan(document)
         self.engine = Engine(spark)
-        self.ctx = Run(spark, self.engine, now, self._read, self._chain, literals=dict(options.literals), warnings=[*warnings, *registry.problems])
-        self.result = PipelineResult(document.name, run_id=options.run_id or uuid.uuid4().hex, started_at=now.isoformat(), params=dict(options.params))
+        run_id, validations = options.run_id or uuid.uuid4().hex, document.validations
+        self.ctx = Run(
+            spark, self.engine, now, self._read, self._chain, dict(options.literals), warnings=[*warnings, *registry.problems],
+            name=document.name, run_id=run_id, sample_rows=validations.sample_rows if validations else 0,
+        )
+        self.result = PipelineResult(document.name, run_id=run_id, started_at=now.isoformat(), params=dict(options.params))
         self.kept: list[DataFrame] = []
         self.at = ""
 
@@ -110,9 +117,10 @@ class _Execution:
         if self.plan.keep:
             df = df.persist()
             self.kept.append(df)
-        validations = document.validations
-        rules = quality.rendered(validations.rules, "/validations/rules", self.ctx.variables) if validations else []
-        for at, output in document.destinations:
+        validations = render(document.validations, self.ctx.variables) if document.validations else None
+        rules = self._rules(validations) if validations else []
+        sides = validations.outputs.sides if validations and validations.outputs else ()
+        for at, output in (*document.destinations, *((f"/validations/outputs/{key}", side) for key, side in sides)):
             self.at = at
             refuse_overwriting_source(df, render(output, self.ctx.variables), self.ctx.placed(at))
         if validations is None or not rules:
@@ -122,8 +130,10 @@ class _Execution:
         measured, next_output = None, 0
         if self.plan.with_write and planned.only_aggregates:
             measured, next_output = self._write_and_observe(df, planned)
-        self._measure(df, planned, validations, measured)
-        self._write_all(df, next_output)
+        results = self._measure(df, planned, validations, measured)
+        valid = self._split(df, planned, validations)
+        self._judge(results, validations)
+        self._write_all(valid, next_output)
 
     def _input(self) -> DataFrame:
         from pyspark.sql import functions as F
@@ -187,30 +197,85 @@ class _Execution:
         return found
 
     # --- quality -----------------------------------------------------------------------------------------------
-    def _measure(self, df: DataFrame, planned: quality.Plan, validations: Validations, measured: Mapping[Any, Any] | None) -> None:
+    def _rules(self, validations: Validations) -> list[tuple[str, Rule]]:
+        """The rules with their places; those that look back find earlier results where the report goes."""
+        rules = quality.rendered(validations.rules, "/validations/rules", self.ctx.variables)
+        report = validations.report
+        if report is None:
+            return rules
+        earlier = Source(format=report.format, path=report.path)
+        return [(at, replace(r, history=earlier) if isinstance(r, VolumeAnomaly) and r.history is None else r) for at, r in rules]
+
+    def _measure(self, df: DataFrame, planned: quality.Plan, validations: Validations, measured: Mapping[Any, Any] | None) -> list[CheckResult]:
         self.at = "/validations"
         started = time.monotonic()
-        run = self.ctx.placed("/validations")
+        run = replace(self.ctx, at="/validations", as_of=validations.as_of)
         results = quality.measure(df, planned, run, measured)
         if validations.sample_rows:
             quality.add_samples(df, planned, results, validations.sample_rows)
-        self.result.validation_results = results
-        self.result.score = round(sum(r.passed for r in results) / len(results), 4)
+        self.result.validation_results, self.result.score = results, quality.score(results)
         for found in results:
             log.log(logging.INFO if found.severity == "pass" else logging.WARNING, "rule %s", found)
         log.info("measured %d rules (%.1f s)", len(results), time.monotonic() - started)
         quality.write_failed_rows(df, planned.rules, run, self._write_rows)
         if validations.report is not None:
             self.at = "/validations/report"
-            report = render(validations.report, self.ctx.variables)
             frame = report_frame(self.engine.spark, self.result, self.ctx.ingestion_ts)
-            self.result.report = self._write_rows(frame, report, self.at)
+            self.result.report = self._write_rows(frame, validations.report, self.at)
+        return results
+
+    def _split(self, df: DataFrame, planned: quality.Plan, validations: Validations) -> DataFrame:
+        """Write the two sides of the split; returns the frame for the main outputs."""
+        sides = validations.outputs.sides if validations.outputs else ()
+        if not sides and not validations.quarantine:
+            return df
+        self.at = "/validations/outputs"
+        # A rule that could not be planned has an error in its result, and can blame no row.
+        rules = [(at, rule) for at, rule in planned.rules if at not in planned.errors]
+        flagged = flag(df, rules, self.ctx.placed("/validations"), validations.quarantine_rules)
+        if not (sides_together(validations)[0] and self._write_together(flagged, validations)):
+            for key, side in sides:
+                frame = flagged.valid() if key == "valid" else flagged.invalid(validations.annotate, validations.reasons)
+                if key == "valid" and validations.annotate_valid:
+                    frame = Flagged(frame).annotated(frame, validations.annotate, validations.reasons)
+                self.result.quarantine.append(self._write_side(frame, side, f"/validations/outputs/{key}"))
+        return flagged.valid() if validations.quarantine else df
+
+    def _write_side(self, df: DataFrame, side: Output, at: str) -> OutputResult:
+        if side.transformations:
+            df = self._steps(df, side.transformations, self.ctx.placed(at + "/transformations"), nested=True)
+        return self._write_rows(df, side, at)
+
+    def _write_together(self, flagged: Flagged, validations: Validations) -> bool:
+        """Write both sides in one job where the format and the file system allow it; False when they do not."""
+        sides = {key: render(side, self.ctx.variables) for key, side in (validations.outputs.sides if validations.outputs else ())}
+        writer = self.registry.lookup("writer", sides["valid"].format)
+        if not writer.writes_sides(sides, self.engine):
+            return False
+        started = time.monotonic()
+        df = flagged.both(validations.annotate, validations.reasons)
+        entries = {key: OutputResult(f"/validations/outputs/{key}", s.format, s.path, s.mode, "failed") for key, s in sides.items()}
+        self.result.quarantine += entries.values()
+        run = self.ctx.placed("/validations/outputs")
+        try:
+            written = writer.write_sides(df, FLAG, sides, run)
+        except SparquetError:
+            raise
+        except Exception as error:
+            raise self._write_fault(error, run, sides["invalid"], df) from error
+        for key, entry in entries.items():
+            _fill(entry, written[key], started)
+            log.info("%s: %s, %s rows (%.1f s)", entry.at.lstrip("/"), describe_output(sides[key]), _or_unknown(entry.rows_written), entry.seconds)
+        return True
+
+    def _judge(self, results: list[CheckResult], validations: Validations) -> None:
+        """Stop the run, or warn, when rules failed."""
+        self.at = "/validations"
         failed = [r for r in results if r.severity == "fail"]
         if failed and validations.on_failure == "fail":
-            self.at = "/validations"
             raise SparquetError.of([quality.failure(results, "/validations")])
         if failed and validations.on_failure == "warn":
-            run.warn("RULE_FAILED", reason=quality.failure(results, "").message)
+            self.ctx.placed("/validations").warn("RULE_FAILED", reason=quality.failure(results, "").message)
 
     def _write_and_observe(self, df: DataFrame, planned: quality.Plan) -> tuple[Mapping[Any, Any] | None, int]:
         """Write the first output, and the values measured on the way (None when the engine lost them); the next output's number.
@@ -274,10 +339,7 @@ class _Execution:
             raise
         except Exception as error:
             raise self._write_fault(error, run, output, df) from error
-        entry.status = "written" if written.wrote else "kept"
-        entry.rows_written, entry.reason, entry.version = written.rows, written.reason, written.version
-        entry.files, entry.bytes, entry.details = written.files, written.bytes, dict(written.details)
-        entry.seconds = round(time.monotonic() - started, 3)
+        _fill(entry, written, started)
         log.info("%s: %s, %s rows (%.1f s)", run.at.lstrip("/"), describe_output(output), _or_unknown(entry.rows_written), entry.seconds)
 
     def _write_fault(self, error: Exception, run: Run, output: Output, df: DataFrame) -> SparquetError:
@@ -316,6 +378,14 @@ class _Execution:
             result.unknown["rows_written"] = "; ".join(f"{o.at}: {o.reason}" for o in unknown)
         else:
             result.rows_written = sum(o.rows_written or 0 for o in done)
+
+
+def _fill(entry: OutputResult, written: Written, started: float) -> None:
+    """What a write did, as a part of the result."""
+    entry.status = "written" if written.wrote else "kept"
+    entry.rows_written, entry.reason, entry.version = written.rows, written.reason, written.version
+    entry.files, entry.bytes, entry.details = written.files, written.bytes, dict(written.details)
+    entry.seconds = round(time.monotonic() - started, 3)
 
 
 def _or_unknown(count: int | None) -> str:

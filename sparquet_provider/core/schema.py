@@ -26,6 +26,8 @@ def pipeline_schema(registry: Registry | None = None) -> dict[str, Any]:
     root["anyOf"] = [{"required": ["output"]}, {"required": ["outputs"]}]
     for base, kind in ((Step, "transformation"), (Rule, "validator")):
         variants = {name: object_schema(known.lookup(kind, name), defs, _FAMILIES) for name in known.names(kind)}
+        if base is Rule:
+            variants = {name: _with_targets(schema) for name, schema in variants.items()}
         defs[_FAMILIES[base]] = _variants(base, variants)
     for cls, kind in ((Source, "reader"), (Output, "writer")):
         names = known.names(kind)
@@ -39,6 +41,15 @@ def pipeline_schema(registry: Registry | None = None) -> dict[str, Any]:
     }
     defs["step"] = {"if": {"required": ["$include"]}, "then": include, "else": defs["step"]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Sparquet pipeline", **root, "$defs": dict(sorted(defs.items()))}
+
+
+def _with_targets(rule: dict[str, Any]) -> dict[str, Any]:
+    """A rule over columns, which ``targets`` may name instead."""
+    if not {"column", "columns"} & set(rule["properties"]):
+        return rule
+    column = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+    targets = {"type": "array", "items": column, "minItems": 1, "description": "Columns, or keys of several: a rule of its own for each."}
+    return {**rule, "properties": {**rule["properties"], "targets": targets}}
 
 
 def _variants(base: type, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def staged(engine: Engine, path: str, *, replace: bool = True) -> Iterator[str]:
     Raises:
         FileExistsError: somebody else made ``path`` meanwhile, and ``replace`` is False.
     """
-    if engine.connect or not _can_rename(engine, path):
+    if not renames(engine, path):
         yield path
         return
     fs, target = _file_system(engine, path)
@@ -87,7 +87,25 @@ def staged(engine: Engine, path: str, *, replace: bool = True) -> Iterator[str]:
     engine.spark.catalog.refreshByPath(path)
 
 
-def _can_rename(engine: Engine, path: str) -> bool:
+def move(engine: Engine, source: str, target: str) -> bool:
+    """Rename a folder; False when it is not there."""
+    fs, place = _file_system(engine, source)
+    if not fs.exists(place):
+        return False
+    _rename(fs, place, _file_system(engine, target)[1])
+    return True
+
+
+def remove(engine: Engine, path: str) -> None:
+    """Remove a folder with all that is in it; nothing happens when it is not there."""
+    fs, place = _file_system(engine, path)
+    fs.delete(place, True)
+
+
+def renames(engine: Engine, path: str) -> bool:
+    """True where a folder takes another's place in one step: the file systems of disks, reached by classic Spark."""
+    if engine.connect:
+        return False
     fs, target = _file_system(engine, path)
     if fs.getUri().getScheme() not in _RENAMING or target.getParent() is None:
         return False

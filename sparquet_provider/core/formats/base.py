@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -60,6 +60,14 @@ class Format:
 
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         """Write the frame whole or not at all, and say what was written."""
+        raise NotImplementedError
+
+    def writes_sides(self, sides: Mapping[str, Output], engine: Engine) -> bool:
+        """True when :meth:`write_sides` can write those sides of a split in one job."""
+        return False
+
+    def write_sides(self, df: DataFrame, flag: str, sides: Mapping[str, Output], run: Run) -> dict[str, Written]:
+        """Write a frame in two parts: rows whose ``flag`` is true to the side ``invalid``, the others to ``valid``; neither has that column."""
         raise NotImplementedError
 
     def rows_read(self, source: Source, engine: Engine, before: int) -> tuple[int | None, str | None]:

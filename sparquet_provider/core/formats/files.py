@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..columns import quoted
 from ..document import Output, Source
+from ..engine import observed
 from ..errors import Problem, SparquetError
 from ..faults import condition_of
 from ..parts import references
-from ..storage import exists, staged
+from ..storage import exists, move, remove, renames, staged
 from .base import Format, Written
 from .faults import reading, write_fault
 from .options import check_partial, check_path, check_scope, is_dynamic, option, texts
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from ..context import Run
-    from ..engine import Node, Watch
+    from ..engine import Engine, Node, Watch
 
 #: The column that holds a malformed row while it is counted.
 MALFORMED = "__sparquet_malformed"
+
+#: Files that a task keeps open while it writes both sides of a split, so that the rows need no sort by side.
+WRITERS = 8
 
 
 class FileFormat(Format):
@@ -118,6 +123,34 @@ class FileFormat(Format):
     def _save(self, df: DataFrame, path: str, mode: str, output: Output) -> None:
         writer = df.write.format(self.source_name).mode(mode).options(**texts(self.write_defaults, output.options))
         (writer.partitionBy(*output.partition_by) if output.partition_by else writer).save(path)
+
+    def writes_sides(self, sides: Mapping[str, Output], engine: Engine) -> bool:
+        return all(renames(engine, side.path or "") for side in sides.values())
+
+    def write_sides(self, df: DataFrame, flag: str, sides: Mapping[str, Output], run: Run) -> dict[str, Written]:
+        # One job writes a folder that is partitioned by the flag; its two parts then take their places.
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        self._check_columns(df.drop(flag), sides["valid"], run)
+        observation = Observation()
+        watch = run.engine.watch(df.observe(observation, F.count_if(flag).alias("bad")))
+        with staged(run.engine, sides["valid"].path or "") as valid, staged(run.engine, sides["invalid"].path or "") as invalid:
+            both = f"{valid}-both"
+            try:
+                with run.engine.setting("spark.sql.maxConcurrentOutputFileWriters", str(WRITERS)):
+                    self._save(watch.df, both, "error", replace(sides["valid"], partition_by=(flag,)))
+                for folder, value in ((valid, "false"), (invalid, "true")):
+                    if not move(run.engine, f"{both}/{flag}={value}", folder):
+                        self._save(run.spark.createDataFrame([], df.drop(flag).schema), folder, "error", sides["valid"])
+            except Exception as error:
+                raise write_fault(error, sides["invalid"], run) from error
+            finally:
+                remove(run.engine, both)
+        rows, values = watch.rows_written(), observed(observation, run.engine)
+        bad = int(values["bad"]) if values else None if rows else 0
+        reason = None if bad is not None and rows is not None else "the engine did not count the rows of this write"
+        return {"valid": Written(None if bad is None or rows is None else rows - bad, reason), "invalid": Written(bad, reason)}
 
     def _check_columns(self, df: DataFrame, output: Output, run: Run) -> None:
         by = {r.name for r in references(df, output.partition_by, run, "/partition_by", top_level=True)}

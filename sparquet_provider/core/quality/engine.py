@@ -1,12 +1,10 @@
-"""Measure, then judge: one aggregation for all plain metrics, one pass for each key, one query for each sql rule.
+"""Measure, then judge: one aggregation for all plain metrics, one pass for all keys, one job for what needs its own.
 
 A rule that cannot be measured gets an error of its own; the others still run.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +17,10 @@ from ..errors import Problem, SparquetError, pointer
 from ..extension import ValidationResult
 from ..faults import translate
 from ..result import CheckResult, jsonable
-from ..spec import members_of, render
-from .metrics import ROWS, Aggregate, Metric, Query, RepeatedRows
+from ..spec import render
+from . import sources
+from .keys import measure_keys
+from .metrics import ROWS, Aggregate, Clock, Elsewhere, History, Keys, Known, Metric, Partnerless, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,6 +32,8 @@ log = logging.getLogger("sparquet")
 #: Most metrics that are measured inside another job's pass; more of them cost more there than in a pass of their own.
 OBSERVABLE = 8
 
+Failures = dict[Metric, SparquetError]
+
 
 @dataclass
 class Plan:
@@ -41,14 +43,24 @@ class Plan:
     metrics: dict[str, tuple[Metric, ...]] = field(default_factory=dict)
     errors: dict[str, SparquetError] = field(default_factory=dict)
 
-    def of(self, kind: type) -> list[Any]:
-        """The distinct metrics of one kind, in the order of the rules."""
-        return list(dict.fromkeys(m for ms in self.metrics.values() for m in ms if isinstance(m, kind)))
+    def of(self, *kinds: type) -> list[Any]:
+        """The distinct metrics of some kinds, in the order of the rules."""
+        return list(dict.fromkeys(m for ms in self.metrics.values() for m in ms if isinstance(m, kinds)))
 
     @property
     def only_aggregates(self) -> bool:
         """True when one pass measures everything."""
-        return not self.of(RepeatedRows) and not self.of(Query) and not any(isinstance(r, CustomRule) for _, r in self.rules)
+        return not any(isinstance(r, CustomRule) for _, r in self.rules) and not self.of(Keys, Query, Partnerless, Elsewhere, History)
+
+
+def placed(rules: Iterable[Rule], at: str) -> list[tuple[str, Rule]]:
+    """The rules with their places; an entry with ``targets`` stands for several."""
+    return [(at + pointer(i) + inside, rule) for i, entry in enumerate(rules) for inside, rule in entry.expanded()]
+
+
+def rendered(rules: Iterable[Rule], at: str, variables: Mapping[str, Any]) -> list[tuple[str, Rule]]:
+    """The rules with their places and with runtime variables replaced."""
+    return [(place, render(rule, variables)) for place, rule in placed(rules, at)]
 
 
 def plan_rules(df: DataFrame, rules: Iterable[tuple[str, Rule]]) -> Plan:
@@ -61,7 +73,7 @@ def plan_rules(df: DataFrame, rules: Iterable[tuple[str, Rule]]) -> Plan:
         try:
             plan.metrics[at] = rule.metrics(columns)
         except SparquetError as error:
-            plan.errors[at] = error.located(at)
+            plan.errors[at] = error.below(at)
     return plan
 
 
@@ -80,61 +92,62 @@ def aggregate_columns(metrics: list[Aggregate]) -> list[Any]:
 def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] | None = None) -> list[CheckResult]:
     """Measure what is not ``measured`` yet and judge every rule."""
     values: dict[Metric, Any] = dict(measured or {})
-    failures: dict[Metric, SparquetError] = {}
+    failures: Failures = {}
+    values.update({m: m.value for m in plan.of(Known)})
+    values.update({m: sources.clock(m, run) for m in plan.of(Clock)})
     missing = [m for m in aggregates_of(plan) if m not in values]
     if missing:
         _aggregate(df, missing, values, failures)
-    for metric in [*plan.of(RepeatedRows), *plan.of(Query)]:
+    if keys := plan.of(Keys):
+        _together_or_alone(lambda metrics: measure_keys(df, metrics, run, values.get(ROWS)), keys, df, values, failures)
+    for metric in plan.of(Query, Partnerless, Elsewhere, History):
         try:
-            values[metric] = _repeated_rows(df, metric) if isinstance(metric, RepeatedRows) else _query(df, metric, run)
+            values[metric] = sources.MEASURES[type(metric)](df, metric, run.placed(""))
         except Exception as error:  # noqa: BLE001 - becomes the rule's own error
             failures[metric] = translate(error, "", df.columns)
     return [_judge(df, at, rule, plan, values, failures, run) for at, rule in plan.rules]
 
 
-def _aggregate(df: DataFrame, metrics: list[Aggregate], values: dict[Metric, Any], failures: dict[Metric, SparquetError]) -> None:
-    """One pass for all; when it fails, halves are tried until the culprit stands alone."""
+def _aggregate(df: DataFrame, metrics: list[Aggregate], values: dict[Metric, Any], failures: Failures) -> None:
+    """One pass for all."""
+
+    def measured(some: list[Aggregate]) -> dict[Metric, Any]:
+        row = df.agg(*aggregate_columns(some)).collect()[0]
+        return {m: row[i] for i, m in enumerate(some)}
+
+    _together_or_alone(measured, metrics, df, values, failures)
+
+
+def _together_or_alone(
+    measured: Callable[[list[Any]], Mapping[Metric, Any]], metrics: list[Any], df: DataFrame, values: dict[Metric, Any], failures: Failures
+) -> None:
+    """Measure metrics in one job; when it fails, halves are tried until the culprit stands alone."""
     try:
-        row = df.agg(*aggregate_columns(metrics)).collect()[0]
-        values.update({m: row[i] for i, m in enumerate(metrics)})
+        values.update(measured(metrics))
     except Exception as error:  # noqa: BLE001 - becomes the error of the rule that caused it
         if len(metrics) == 1:
             failures[metrics[0]] = translate(error, "", df.columns)
             return
         middle = len(metrics) // 2
         for half in (metrics[:middle], metrics[middle:]):
-            _aggregate(df, half, values, failures)
-
-
-def _repeated_rows(df: DataFrame, metric: RepeatedRows) -> int:
-    from pyspark.sql import functions as F
-
-    rows = df.where(metric.filter) if metric.filter else df
-    keys = rows.select(*[F.expr(c).alias(f"k{i}") for i, c in enumerate(metric.columns)])
-    counts = keys.groupBy(*keys.columns).agg(F.count(F.lit(1)).alias("n"))
-    return int(counts.where("n > 1").agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0])
-
-
-def _query(df: DataFrame, metric: Query, run: Run) -> Any:
-    result = run.engine.query(df.where(metric.filter) if metric.filter else df, "_validation_df", metric.sql)
-    if metric.counts_rows:
-        return int(result.count())
-    rows = result.limit(1).collect()
-    return rows[0][0] if rows else None
+            _together_or_alone(measured, half, df, values, failures)
 
 
 # --- judging -------------------------------------------------------------------------------------------------------
-def _judge(df: DataFrame, at: str, rule: Rule, plan: Plan, values: Mapping[Metric, Any], failures: Mapping[Metric, SparquetError], run: Run) -> CheckResult:
+def _judge(df: DataFrame, at: str, rule: Rule, plan: Plan, values: Mapping[Metric, Any], failures: Failures, run: Run) -> CheckResult:
     result = CheckResult(
         rule.type,
         False,
         check_name=rule.name,
-        code=rule.code or rule.expression(),
-        rule_uid=rule_uid(rule),
+        code=code_of(rule),
+        rule_uid=rule.uid(),
         dimension=rule.dimension,
         target=rule.target(),
-        rule_params=parameters_of(rule),
+        rule_params=rule.parameters(),
         rows=values.get(ROWS),
+        tags=list(rule.tags),
+        weight=rule.weight,
+        previous_name=rule.previous_name,
     )
     error = plan.errors.get(at) or next((failures[m] for m in plan.metrics.get(at, ()) if m in failures), None)
     try:
@@ -146,14 +159,26 @@ def _judge(df: DataFrame, at: str, rule: Rule, plan: Plan, values: Mapping[Metri
             result.failed_count, result.metric_value = verdict.failed_count, verdict.metric_value
             result.severity = "fail" if not verdict.passed else "warn" if verdict.warned else "pass"
     except SparquetError as raised:
-        error = raised.located(at)
+        error = raised
     if error is not None:
-        problem = error.located(at).problems[0]
+        problem = error.below(at).problems[0]
         result.passed, result.severity = False, "fail"
         result.error, result.message = problem.to_dict(), f"could not run: [{problem.code}] {problem.message}"
     elif not result.passed and rule.error_message:
         result.message = rule.error_message
     return result
+
+
+def code_of(rule: Rule) -> str:
+    """The rule's code: its own, or the compact expression."""
+    return rule.code or rule.expression()
+
+
+def score(results: Iterable[CheckResult]) -> float | None:
+    """The share of rules that passed, by their weights; None without rules."""
+    weights = [(r.weight, r.passed) for r in results]
+    total = sum(weight for weight, _ in weights)
+    return round(sum(weight for weight, passed in weights if passed) / total, 4) if total else None
 
 
 def _run_custom(df: DataFrame, rule: CustomRule, result: CheckResult, run: Run) -> None:
@@ -170,21 +195,6 @@ def _run_custom(df: DataFrame, rule: CustomRule, result: CheckResult, run: Run) 
     result.check_name = result.check_name or getattr(found, "check_name", None)
 
 
-def parameters_of(rule: Rule) -> dict[str, Any]:
-    """The rule's own keys as they count, without those that hold their default."""
-    if isinstance(rule, CustomRule):
-        return dict(jsonable(rule.params))
-    found = {m.key: getattr(rule, name) for name, m in members_of(type(rule)).items() if name != "output"}
-    common = {"name", "code", "error_message", "tags"}
-    return {k: jsonable(v) for k, v in found.items() if k not in common and v not in (None, (), {})}
-
-
-def rule_uid(rule: Rule) -> str:
-    """A stable short hash of what is measured, not of the rule's name, code or severity."""
-    text = json.dumps([rule.type, parameters_of(rule)], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def write_failed_rows(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, write: Callable[..., Any]) -> None:
     """Write the rows of every ``failed_rows`` query that has an output."""
     for at, rule in rules:
@@ -198,7 +208,7 @@ def add_samples(df: DataFrame, plan: Plan, results: list[CheckResult], limit: in
     """Put up to ``limit`` failing rows (the target's columns only) into each failed row-level result."""
     columns = Columns.of(df)
     for (_, rule), result in zip(plan.rules, results, strict=True):
-        if result.passed or result.error:
+        if not result.failed_count or result.error:
             continue
         violation = rule.violation(columns)
         if violation is None:
@@ -208,11 +218,6 @@ def add_samples(df: DataFrame, plan: Plan, results: list[CheckResult], limit: in
         names = [c.strip() for c in (rule.target() or "").split(",")]
         picked = bad.selectExpr(*[columns.find(n).sql for n in names])
         result.samples = [jsonable(r.asDict(recursive=True)) for r in picked.limit(limit).collect()]
-
-
-def rendered(rules: Iterable[Rule], at: str, variables: Mapping[str, Any]) -> list[tuple[str, Rule]]:
-    """The rules with their places and with runtime variables replaced."""
-    return [(at + pointer(i), render(rule, variables)) for i, rule in enumerate(rules)]
 
 
 def failure(results: list[CheckResult], at: str) -> Problem:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..document import Source
+
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -20,23 +22,80 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
-class RepeatedRows:
-    """The number of rows whose key stands more than once; nulls compare equal. ``columns`` are SQL references."""
+class Keys:
+    """How often the values of a key occur, as :class:`KeyCounts`. ``columns`` are SQL references.
+
+    All rules over one key share this measurement: it asks for everything that any of them needs.
+    """
 
     columns: tuple[str, ...]
     filter: str | None = None
 
 
 @dataclass(frozen=True)
+class KeyCounts:
+    """``rows`` and ``distinct`` count keys without a null; ``repeated`` the rows whose key stands more than once (nulls compare equal)."""
+
+    rows: int
+    distinct: int
+    repeated: int
+
+
+@dataclass(frozen=True)
 class Query:
-    """One SQL query over the view ``_validation_df``: its first value, or the number of its rows."""
+    """One SQL query over the view ``_validation_df``: its first row as a tuple, or the number of its rows."""
 
     sql: str
     counts_rows: bool
     filter: str | None = None
 
 
-Metric = Aggregate | RepeatedRows | Query
+@dataclass(frozen=True)
+class Partnerless:
+    """The number of rows whose key, when it has no null, stands nowhere in another source."""
+
+    columns: tuple[str, ...]
+    source_columns: tuple[str, ...]
+    place: str
+    source: Source = field(compare=False)
+    filter: str | None = None
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """One SQL aggregate over another source. ``place`` tells sources apart."""
+
+    sql: str
+    place: str
+    source: Source = field(compare=False)
+
+
+@dataclass(frozen=True)
+class History:
+    """The figures that a rule had in earlier runs, newest first, at most ``last``; from a report that was written before."""
+
+    place: str
+    rule_uid: str
+    previous_name: str | None
+    last: int
+    source: Source = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time by which freshness is judged: the run's, or ``as_of``."""
+
+    as_of: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the schema tells without a job."""
+
+    value: Any
+
+
+Metric = Aggregate | Keys | Query | Partnerless | Elsewhere | History | Clock | Known
 Values = Mapping[Metric, Any]
 
 #: The number of rows; every suite measures it.
@@ -48,6 +107,11 @@ def count_if(predicate: str, filter: str | None = None) -> Aggregate:
     return Aggregate(f"count_if({predicate})", filter)
 
 
+def rows_of(filter: str | None) -> Aggregate:
+    """The number of rows that a rule with this filter measures."""
+    return Aggregate(ROWS.sql, filter)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The judgement of one rule; ``failed_count`` counts rows."""
@@ -57,4 +121,3 @@ class Verdict:
     failed_count: int = 0
     metric_value: Any = None
     warned: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)

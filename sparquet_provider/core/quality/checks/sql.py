@@ -21,6 +21,7 @@ class Sql(Rule):
 
     type: ClassVar[str] = "sql"
     dimension: ClassVar[str] = "consistency"
+    measured_in: ClassVar[str] = "query"
     notes: ClassVar[tuple[str, ...]] = (
         "A query passes when its first value is true; null, or no row, fails.",
         "failed_rows fails when it returns any row; output keeps these rows, also when the run fails.",
@@ -52,9 +53,10 @@ class Sql(Rule):
         return (Query(self.failed_rows or "", True, self.filter),)
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
-        value = values[metrics[0]]
+        found = values[metrics[0]]
         if self.failed_rows is not None:
-            return Verdict(value == 0, f"{rows(int(value))} returned by failed_rows", int(value), int(value))
+            return Verdict(found == 0, f"{rows(int(found))} returned by failed_rows", int(found), int(found))
+        value = found[0] if found else None
         if value is not None and not isinstance(value, bool):
             raise SparquetError("WRONG_TYPE", "/query", found=f"a {type(value).__name__}", expected="a query whose first value is true or false", hint="")
         words = {True: "the query returned true", False: "the query returned false", None: "the query returned null or no row"}[value]

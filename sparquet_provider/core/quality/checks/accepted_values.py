@@ -1,0 +1,27 @@
+"""The ``accepted_values`` rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ...spec import Field, spec
+from ..kinds import ColumnsRule, RowRule
+from ..predicates import any_of, one_of
+
+if TYPE_CHECKING:
+    from ...columns import Columns
+
+
+@spec
+class AcceptedValues(RowRule, ColumnsRule):
+    """Fail for values that are not in a list; null passes."""
+
+    type: ClassVar[str] = "accepted_values"
+
+    values: Annotated[tuple[Any, ...], Field("The accepted values.", example=["new", "paid"], nonempty=True)]
+
+    def wrong(self) -> str:
+        return f"with {self.target()} not among the accepted values"
+
+    def violation(self, columns: Columns) -> str:
+        return any_of(f"NOT {one_of(c, self.values, '/values')}" for c in self.found(columns))

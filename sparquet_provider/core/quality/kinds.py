@@ -1,0 +1,196 @@
+"""The kinds of rules: those that blame rows, and those that compare a figure with a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ..document import Rule
+from ..errors import Problem, SparquetError
+from ..spec import Field, spec
+from . import threshold
+from .metrics import Metric, Values, Verdict, count_if, rows_of
+from .wording import figure, joined, listed, rows
+
+if TYPE_CHECKING:
+    from ..columns import Columns, Reference
+
+
+@spec
+class ColumnsRule(Rule):
+    """A rule over one or more columns."""
+
+    columns: Annotated[tuple[str, ...], Field("The columns.", example=["id", "customer_id"], aliases=("column",), nonempty=True, one_or_more=True)]
+
+    def expression(self) -> str:
+        return f"{self.type}({joined(self.columns)})"
+
+    def target(self) -> str:
+        return listed(self.columns)
+
+    def found(self, columns: Columns) -> list[Reference]:
+        """The columns in the frame. Raises SparquetError COLUMN_NOT_FOUND."""
+        return [columns.find(name) for name in self.columns]
+
+
+@spec
+class ColumnRule(Rule):
+    """A rule over one column."""
+
+    column: Annotated[str, Field("The column.", example="amount", aliases=("columns",), nonempty=True)]
+
+    @classmethod
+    def parse(cls, raw: Any, at: str, parse: Any) -> Any:
+        """Read the rule; ``columns`` with a single name is as good as ``column``."""
+        if isinstance(raw, Mapping) and "column" not in raw and isinstance(raw.get("columns"), list) and len(raw["columns"]) == 1:
+            raw = {**raw, "columns": raw["columns"][0]}
+        return super().parse(raw, at, parse)
+
+    def expression(self) -> str:
+        return f"{self.type}({self.column})"
+
+    def target(self) -> str:
+        return self.column
+
+
+@spec
+class RowRule(Rule):
+    """A rule that blames single rows: subclasses give ``violation`` and the words."""
+
+    blames_rows: ClassVar[bool] = True
+
+    def wrong(self) -> str:
+        """What is wrong with a bad row, after its number: ``with age outside [1, 99]``."""
+        raise NotImplementedError
+
+    def metrics(self, columns: Columns) -> tuple[Metric, ...]:
+        return (count_if(self.violation(columns) or "false", self.filter),)
+
+    def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
+        failed = int(values[metrics[0]])
+        return Verdict(failed == 0, f"{rows(failed)} {self.wrong()}", failed, failed)
+
+    def reason(self) -> str:
+        return self.error_message or self.wrong()
+
+
+@spec
+class MetricRule(Rule):
+    """A rule that measures a figure and compares it with thresholds."""
+
+    #: What the operands of the thresholds may be.
+    units: ClassVar[tuple[threshold.Unit, ...]] = ("number",)
+    #: Keys that judge and do not change what is measured.
+    judging: ClassVar[tuple[str, ...]] = ("must_be", "warn", "on_empty")
+
+    must_be: Annotated[
+        str | None, Field("The condition that the figure must satisfy: >, >=, <, <=, =, !=, between a and b, not between a and b.", example="> 0")
+    ] = None
+    warn: Annotated[str | None, Field("A stricter condition: breaking it alone is a warning, never a failure.", example="> 100")] = None
+
+    def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
+        if self.must_be is None and self.warn is None:
+            yield Problem("MISSING_KEY", at, {"expected": "must_be", "hint": ", or warn, or both"})
+        for key in ("must_be", "warn"):
+            if (text := getattr(self, key)) is not None:
+                yield from self._check_threshold(text, f"{at}/{key}")
+
+    def _check_threshold(self, text: str, at: str) -> Iterator[Problem]:
+        try:
+            unit = threshold.parse(text).unit
+        except ValueError as error:
+            yield Problem("THRESHOLD_INVALID", at, {"found": text, "reason": str(error), "expected": EXAMPLES[self.units[0]]})
+            return
+        if unit not in self.units:
+            facts = {"found": text, "reason": f"{self.type} is measured as {UNITS[self.units[0]]}, not as {UNITS[unit]}", "expected": EXAMPLES[self.units[0]]}
+            yield Problem("THRESHOLD_INVALID", at, facts)
+
+    def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
+        """The figure, None when there is nothing to measure."""
+        return values[metrics[0]]
+
+    def bad_rows(self, metrics: tuple[Metric, ...], values: Values) -> int | None:
+        """How many rows are to blame; None for figures that blame no rows."""
+        return None
+
+    def nothing(self) -> str:
+        """What happens when there is nothing to measure: pass, warn or fail."""
+        return "fail"
+
+    def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
+        value, blamed = self.measured(metrics, values), self.bad_rows(metrics, values)
+        if value is None:
+            passed = self.nothing() != "fail"
+            return Verdict(passed, f"{self.expression()}: no value to measure", 0 if passed else 1, None, self.nothing() == "warn")
+        passed, warned = self._holds(self.must_be, value), not self._holds(self.warn, value)
+        return Verdict(passed, self._message(value, passed, warned), (0 if passed else 1) if blamed is None else blamed, value, passed and warned)
+
+    def _holds(self, condition: str | None, value: Any) -> bool:
+        try:
+            return condition is None or threshold.parse(condition).holds(value)
+        except TypeError as error:
+            key = "must_be" if condition == self.must_be else "warn"
+            expected = "> 0 for numbers, >= 2026-01-31 for dates, = 'x' for text"
+            raise SparquetError("THRESHOLD_INVALID", f"/{key}", found=condition, reason=str(error), expected=expected) from error
+
+    def shown(self, value: Any) -> str:
+        """The figure as the message shows it."""
+        return figure(value)
+
+    def _message(self, value: Any, passed: bool, warned: bool) -> str:
+        says = f"{self.expression()} = {self.shown(value)}"
+        if not passed:
+            return f"{says} breaks must_be ({self.must_be})"
+        if warned:
+            return f"{says} {f'satisfies must_be ({self.must_be}) but ' if self.must_be else ''}breaks warn ({self.warn})"
+        return f"{says} satisfies {f'must_be ({self.must_be})' if self.must_be else f'warn ({self.warn})'}"
+
+
+UNITS = {"number": "a number", "percent": "a percentage", "duration": "a time span", "text": "a date or text"}
+EXAMPLES = {"number": "> 0", "percent": "< 5%", "duration": "< 1d 12h", "text": ">= 2026-01-31"}
+
+OnEmpty = Annotated[str, Field("What happens when there is nothing to measure.", choices=("fail", "warn", "pass"), runtime=False)]
+
+
+@spec
+class CountRule(MetricRule):
+    """A metric rule over the number of rows that break something; its percentage is of the rows that the filter leaves."""
+
+    percent: ClassVar[bool] = False
+
+    def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
+        count, total = self.bad_rows(metrics, values) or 0, self.total(metrics, values)
+        return count if not self.percent else 100 * count / total if total else 0.0
+
+    def total(self, metrics: tuple[Metric, ...], values: Values) -> int:
+        """The number of rows that a percentage refers to."""
+        return int(values[metrics[1]])
+
+    def bad_rows(self, metrics: tuple[Metric, ...], values: Values) -> int | None:
+        return int(values[metrics[0]])
+
+    def metrics(self, columns: Columns) -> tuple[Metric, ...]:
+        return (count_if(self.violation(columns) or "false", self.filter), rows_of(self.filter))
+
+    def shown(self, value: Any) -> str:
+        return f"{figure(value)}%" if self.percent else figure(value)
+
+
+@spec
+class ValueRule(MetricRule, ColumnRule):
+    """A metric rule over the values of one column."""
+
+    on_empty: OnEmpty = "fail"
+
+    def nothing(self) -> str:
+        return self.on_empty
+
+    def numeric(self, columns: Columns) -> Reference:
+        """The column, which must be numeric. Raises SparquetError COLUMN_NOT_FOUND or WRONG_TYPE."""
+        column = columns.find(self.column)
+        if not column.is_numeric:
+            hint = "; convert it by a cast step, or use invalid_count with valid_format"
+            raise SparquetError("WRONG_TYPE", "/column", found=f"{column.name}, which is {column.type_name}", expected="a numeric column", hint=hint)
+        return column
+

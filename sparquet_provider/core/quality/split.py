@@ -1,0 +1,136 @@
+"""Valid and invalid rows: every row is on exactly one side, whatever its nulls, NaN and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ..columns import Columns
+from ..custom import CustomRule
+from ..document import Rule
+from ..errors import SparquetError
+from .engine import code_of
+from .metrics import Keys, Partnerless
+from .sources import keys_elsewhere
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from ..context import Run
+
+#: The column that tells the sides apart while both are written in one job.
+FLAG = "__sparquet_invalid"
+
+
+@dataclass
+class Flagged:
+    """A frame whose rows are judged: ``broken`` has one predicate a rule, never null; ``helpers`` are columns that it needs and nobody else wants."""
+
+    frame: DataFrame
+    broken: list[tuple[Rule, Column]] = field(default_factory=list)
+    helpers: list[str] = field(default_factory=list)
+
+    @property
+    def bad(self) -> Column:
+        """True when a row breaks any rule."""
+        from pyspark.sql import functions as F
+
+        return reduce(lambda a, b: a | b, [column for _, column in self.broken], F.lit(False))
+
+    def valid(self) -> DataFrame:
+        """The rows that break no rule, with the columns of the input."""
+        return self.frame.where(~self.bad).drop(*self.helpers)
+
+    def invalid(self, annotate: str | None = None, reasons: str | None = None) -> DataFrame:
+        """The rows that break a rule; ``annotate`` and ``reasons`` name columns for the codes and the words."""
+        return self.annotated(self.frame.where(self.bad), annotate, reasons).drop(*self.helpers)
+
+    def both(self, annotate: str | None = None, reasons: str | None = None) -> DataFrame:
+        """All rows with the flag; codes and words are null for valid rows."""
+        from pyspark.sql import functions as F
+
+        return self.annotated(self.frame.withColumn(FLAG, self.bad), annotate, reasons, F.col(FLAG)).drop(*self.helpers)
+
+    def annotated(self, df: DataFrame, annotate: str | None, reasons: str | None, only: Column | None = None) -> DataFrame:
+        """A frame with the codes and the words of the broken rules."""
+        for name, words in ((annotate, [code_of(rule) for rule, _ in self.broken]), (reasons, [rule.reason() for rule, _ in self.broken])):
+            if name:
+                df = df.withColumn(name, self._listed(words, only))
+        return df
+
+    def _listed(self, words: Sequence[str], only: Column | None) -> Column:
+        from pyspark.sql import functions as F
+
+        if not words:
+            return F.lit(None).cast("array<string>")
+        # Not by filter or array_compact: they fall out of code generation.
+        picked = [F.when(column, F.lit(word)).otherwise(F.lit("")) for word, (_, column) in zip(words, self.broken, strict=True)]
+        listed = F.array_remove(F.array(*picked), "")
+        return listed if only is None else F.when(only, listed)
+
+
+def flag(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, codes: Sequence[str] = ()) -> Flagged:
+    """Judge every row by the rules that blame rows; ``codes`` narrows them.
+
+    Raises:
+        SparquetError: a rule does not fit the columns, or the code of a custom check failed.
+    """
+    flagged = Flagged(df)
+    columns = Columns.of(df)
+    for number, (at, rule) in enumerate(rules):
+        if codes and code_of(rule) not in codes:
+            continue
+        try:
+            broken = _broken(flagged, rule, columns, run.placed(""), f"__sparquet_{number}")
+        except SparquetError as error:
+            raise error.below(at) from error
+        if broken is not None:
+            flagged.broken.append((rule, _never_null(broken, rule.filter)))
+    return flagged
+
+
+def _broken(flagged: Flagged, rule: Rule, columns: Columns, run: Run, helper: str) -> Column | None:
+    """The predicate of one rule; it may add a helper column to the frame."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    if isinstance(rule, CustomRule):
+        return _custom(flagged.frame, rule, run)
+    if not rule.blames_rows:
+        return None
+    if (violation := rule.violation(columns)) is not None:
+        return F.expr(violation)
+    metric = rule.metrics(columns)[0]
+    flagged.helpers.append(helper)
+    if isinstance(metric, Keys):
+        counted = F.count(F.lit(1)) if rule.filter is None else F.count_if(F.expr(rule.filter))
+        repeated = counted.over(Window.partitionBy(*[F.expr(c) for c in metric.columns])) > 1
+        flagged.frame = flagged.frame.withColumn(helper, repeated)
+        return F.col(helper)
+    if not isinstance(metric, Partnerless):
+        return None
+    keys = keys_elsewhere(metric, run, f"{helper}_").withColumn(helper, F.lit(True))
+    partners = [F.expr(c) == F.col(f"{helper}_{i}") for i, c in enumerate(metric.columns)]
+    flagged.frame = flagged.frame.join(keys, reduce(lambda a, b: a & b, partners), "left")
+    flagged.helpers += [c for c in keys.columns if c != helper]
+    whole = reduce(lambda a, b: a & b, [F.expr(c).isNotNull() for c in metric.columns])
+    return whole & F.col(helper).isNull()
+
+
+def _custom(df: DataFrame, rule: CustomRule, run: Run) -> Column | None:
+    made = rule.make(run)
+    if not hasattr(made, "violation"):
+        return None
+    try:
+        found: Column | None = made.violation(df)
+    except Exception as error:
+        raise SparquetError("EXTENSION_FAILED", found=f"{type(made).__name__} ({rule.type})", reason=f"{type(error).__name__}: {error}", cause=error) from error
+    return found
+
+
+def _never_null(broken: Column, only: str | None) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.coalesce(broken if only is None else broken & F.expr(only), F.lit(False))
