@@ -27,7 +27,7 @@ class NamedFormat:
 
 
 def predicate(name: str, text_sql: str) -> str:
-    """An SQL expression that is true when a text has the format and false when not; null only for null.
+    """An SQL expression that is true when a text has the format and false when not; for null it is false or null.
 
     ``text_sql`` is an SQL expression of type string, of any collation. The case of ``name`` does not matter.
 
