@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sparquet_provider.core.document import Check, Output, Pipeline, Quarantine, Rule, Source, SparkBlock, Step, Validations  # noqa: E402
 from sparquet_provider.core.errors import CATALOGUE  # noqa: E402
+from sparquet_provider.core.quality.named_formats import FORMATS  # noqa: E402
 from sparquet_provider.core.registry import Registry, built_in_formats  # noqa: E402
 from sparquet_provider.core.schema import pipeline_schema  # noqa: E402
 from sparquet_provider.core.spec import Spec, describe, members_of  # noqa: E402
@@ -31,6 +32,7 @@ def pages() -> dict[str, str]:
         "reference/rules.md": HEAD + _variants("Rules", "validator", Rule, types),
         "reference/formats.md": HEAD + _formats(),
         "reference/errors.md": HEAD + _errors(),
+        "named-formats.md": HEAD + _named_formats(),
         "schema/pipeline.json": json.dumps(pipeline_schema(), ensure_ascii=False, indent=2) + "\n",
     }
 
@@ -105,6 +107,19 @@ def _errors() -> str:
         "|---|---|---|---|",
     ]
     lines += [f"| `{code}` | {e.category} | {e.message} | {e.remedy} |".replace("\n", " ") for code, e in CATALOGUE.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _named_formats() -> str:
+    lines = [
+        "# Named formats\n",
+        "What `valid_format` of the [rules](reference/rules.md) `invalid_count` and `invalid_percent` accepts. A value must match as a whole: blanks or a",
+        "line break around it make it invalid, and so does a digit or letter outside of ASCII where the format speaks of digits and letters. Names are",
+        "compared without case. Values of other types than text are judged by the text that Spark casts them to.\n",
+        "| name | accepts | source | accepted | rejected |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| `{f.name}` | {f.accepts} | {f.source} | `{f.example}` | `{f.counterexample}` |" for f in FORMATS]
     return "\n".join(lines) + "\n"
 
 
