@@ -364,9 +364,13 @@ class Check(Spec):
     transformations: Annotated[tuple[Step, ...], Field("Steps before the rules.")] = ()
     validations: Annotated[Validations, Field("The rules and what happens when they fail.")]
 
+    def check(self, at: str) -> Iterator[Problem]:
+        if not self.validations.rules:
+            yield Problem("EMPTY_VALUE", at + "/validations/rules", {"expected": "at least one rule", "hint": ": a check without rules would pass whatever the data is"})
+
     @property
     def destinations(self) -> tuple[tuple[str, Output], ...]:
-        """A check writes nothing but its report."""
+        """A check writes nothing but its report and its quarantine."""
         return ()
 
 

@@ -101,7 +101,7 @@ def test_on_failure_fail_writes_no_output_but_the_report(spark, folder: Path) ->
     }
     result = Sparquet(spark).run_from_dict(document(folder, validations=validations))
     assert (result.status, result.reason, result.rows_written) == ("failed", "quality", 0)
-    assert "2 of 3 rules failed: names (10 rows without a value in name)" in str(result.error)
+    assert "2 of 3 rules failed: names (10 rows with null in name)" in str(result.error)
     assert not (folder / "out").exists()
     assert rows(spark, folder / "bad") == [(98,), (99,)]
     report = {r["code"]: r for r in spark.read.json(str(folder / "report")).collect()}

@@ -8,7 +8,7 @@ import pytest
 
 from sparquet_provider.core.lint import lint
 from sparquet_provider.core.load import load
-from sparquet_provider.core.plan import explain, plan
+from sparquet_provider.core.plan import explain, plan, sides_together
 
 GROUP = {"type": "group_by", "by": ["k"], "agg": ["count(*) AS n"]}
 PLAIN = [{"type": "not_null", "columns": ["k"]}, {"type": "row_count", "min": 1}]
@@ -31,6 +31,8 @@ def made(steps: list[Any], validations: Any = None, outputs: list[Any] | None = 
         ([GROUP], {"on_failure": "warn", "rules": [*PLAIN, {"type": "unique", "columns": ["k"]}]}, None, False),
         ([GROUP], {"on_failure": "warn", "rules": PLAIN * 5}, None, False),
         ([GROUP], {"on_failure": "warn", "rules": PLAIN, "sample_rows": 3}, None, False),
+        ([GROUP], {"on_failure": "warn", "rules": PLAIN, "quarantine": True}, None, False),
+        ([GROUP], {"on_failure": "warn", "rules": [{"type": "not_null", "targets": list("abcdefghi")}]}, None, False),
         ([GROUP], {"on_failure": "warn", "rules": PLAIN}, [{"format": "parquet", "path": "/o", "transformations": [{"type": "distinct"}]}], False),
         ([GROUP], {"on_failure": "warn", "rules": PLAIN}, [{"format": "delta", "path": "/o", "mode": "merge", "options": {"merge_keys": ["k"]}}], False),
         ([GROUP, {"type": "join", "with": {"format": "parquet", "path": "/d"}, "on": "k"}], {"on_failure": "warn", "rules": PLAIN}, None, False),
@@ -64,6 +66,29 @@ def test_the_plan_in_words() -> None:
     )
     text = "\n".join(lines)
     assert "/input: parquet /in" in text and "/transformations/0/with: delta ref.dim" in text
-    assert "in one pass before any write" in text and "in a job of its own: unique(k)" in text
+    assert "in one pass over the rows (the rule unique needs a job of its own):\n    not_null(k)\n    row_count(1,)" in text
+    assert "in the pass over the keys, exact counts:\n    unique(k)" in text
     assert "/outputs/0: parquet /out (overwrite)" in text and "/validations/report: csv /dq (append)" in text
     assert "password" not in text
+
+
+SIDES = {"valid": {"format": "parquet", "path": "/v"}, "invalid": {"format": "parquet", "path": "/i"}}
+
+
+@pytest.mark.parametrize(
+    ("validations", "together"),
+    [
+        ({"outputs": SIDES}, True),
+        ({"outputs": SIDES, "annotate": "_broken"}, False),
+        ({"outputs": SIDES, "annotate": "_broken", "annotate_valid": True}, True),
+        ({"outputs": {"invalid": SIDES["invalid"]}}, False),
+        ({"outputs": {**SIDES, "valid": {"format": "json", "path": "/v"}}}, False),
+        ({"outputs": {**SIDES, "valid": {**SIDES["valid"], "mode": "append"}}}, False),
+        ({"outputs": {**SIDES, "valid": {**SIDES["valid"], "columns": ["k"]}}}, False),
+    ],
+)
+def test_when_both_sides_of_a_split_are_written_in_one_job(validations: dict[str, Any], together: bool) -> None:
+    document = made([], {"rules": PLAIN, **validations})
+    assert sides_together(document.validations)[0] is together
+    words = "both sides in one write" if together else "one write a side"
+    assert any(words in line for line in explain(document))

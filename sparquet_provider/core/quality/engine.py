@@ -99,7 +99,8 @@ def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] 
     if missing:
         _aggregate(df, missing, values, failures)
     if keys := plan.of(Keys):
-        _together_or_alone(lambda metrics: measure_keys(df, metrics, run, values.get(ROWS)), keys, df, values, failures)
+        exact = {m for at, rule in plan.rules for m in plan.metrics.get(at, ()) if isinstance(m, Keys) and getattr(rule, "exact", False)}
+        _together_or_alone(lambda some: measure_keys(df, some, run, values.get(ROWS), exact), keys, df, values, failures)
     for metric in plan.of(Query, Partnerless, Elsewhere, History):
         try:
             values[metric] = sources.MEASURES[type(metric)](df, metric, run.placed(""))

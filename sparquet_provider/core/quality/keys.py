@@ -1,31 +1,163 @@
-"""How often keys occur: the exact counts behind ``unique``, ``duplicate_*`` and ``distinct_count``."""
+"""How often keys occur: the counts behind ``unique``, ``duplicate_*`` and ``distinct_count``, of all keys in one pass.
+
+A key is counted by a 64-bit number: its own value where that is one (whole numbers, dates, timestamps), else a hash. Two
+keys with one hash can only make a duplicate that is none, so a key without duplicates is proven to have none; the
+duplicates are verified by the keys themselves, on the rows with a repeated hash alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .metrics import KeyCounts, Keys, Metric
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from ..context import Run
 
+#: Rows of one bucket, whose numbers are sorted in memory; their number decides how many buckets there are.
+BUCKET_ROWS = 10_000
+#: Most entries (rows times keys) that are counted in buckets: beyond, grouping, which can spill to disk, bounds the memory.
+BUCKETED_ENTRIES = 40_000_000
+#: Repeated numbers that one bucket hands over for verification.
+BUCKET_REPEATS = 64
+#: Up to so many rows every count is verified; beyond, counts with many duplicates are by hash unless exactness is asked for.
+ALWAYS_EXACT_ROWS = 5_000_000
 
-def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, rows: int | None) -> Mapping[Metric, Any]:
-    """The counts of every key."""
-    return {m: grouped(df, m) for m in metrics}
+#: Types whose values are their own 64-bit numbers, and the expression that gives them.
+_NUMBERS = {
+    "byte": "CAST({0} AS BIGINT)",
+    "short": "CAST({0} AS BIGINT)",
+    "integer": "CAST({0} AS BIGINT)",
+    "long": "{0}",
+    "boolean": "CAST({0} AS BIGINT)",
+    "date": "CAST(unix_date({0}) AS BIGINT)",
+    "timestamp": "unix_micros({0})",
+}
 
 
-def grouped(df: DataFrame, metric: Keys) -> KeyCounts:
-    """The counts of one key, by grouping."""
+def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, rows: int | None, exact: Collection[Keys]) -> Mapping[Metric, Any]:
+    """The counts of every key.
+
+    Args:
+        df: the frame.
+        metrics: the keys.
+        run: the run.
+        rows: how many rows the frame has, None when that is not known.
+        exact: the keys whose counts must be verified, whatever it takes.
+    """
+    numbers = {m: _number(df, m) for m in metrics}
+    entries = (rows or BUCKETED_ENTRIES) * len(metrics)
+    counted = _in_buckets(df, numbers, run, entries) if entries <= BUCKETED_ENTRIES else _by_grouping(df, numbers)
+    found: dict[Metric, Any] = {}
+    for metric in metrics:
+        by_number, (number, proven) = counted[metric], numbers[metric]
+        counts = by_number.counts
+        if proven or not counts.repeated:
+            found[metric] = counts
+        elif by_number.repeats is not None:
+            found[metric] = _verified(df, metric, number, by_number, run)
+        elif metric in exact or (rows or 0) <= ALWAYS_EXACT_ROWS:
+            found[metric] = grouped(df, metric)
+        else:
+            found[metric] = replace(counts, exact=False)
+    return found
+
+
+@dataclass(frozen=True)
+class _ByNumber:
+    """Counts by the numbers. ``repeats`` are the repeated numbers, ``whole`` how many of them belong to keys without a null; None when there are too many."""
+
+    counts: KeyCounts
+    repeats: list[int] | None = None
+    whole: int = 0
+
+
+def _number(df: DataFrame, metric: Keys) -> tuple[str, bool]:
+    """The 64-bit number of a key as SQL, and whether different keys have different numbers."""
+    if len(metric.columns) == 1:
+        column = metric.columns[0]
+        kind = df.selectExpr(f"{column} AS c").schema[0].dataType.typeName()
+        return (_NUMBERS[kind].format(column), True) if kind in _NUMBERS else (f"xxhash64({column})", False)
+    # xxhash64 passes over nulls, so (1, null) and (null, 1) would have one hash.
+    return f"xxhash64({', '.join(f'{c}, {c} IS NULL' for c in metric.columns)})", False
+
+
+def _entries(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]]) -> DataFrame:
+    """One row for each key of each row: ``t`` tells keys apart (odd: the key has a null), ``h`` is the number; keys of nulls alone are left out."""
+    structs = []
+    for i, (metric, (number, _)) in enumerate(numbers.items()):
+        some_null = " OR ".join(f"{c} IS NULL" for c in metric.columns)
+        all_null = " AND ".join(f"{c} IS NULL" for c in metric.columns)
+        left_out = f"({all_null})" + (f" OR NOT coalesce({metric.filter}, false)" if metric.filter else "")
+        structs.append(f"struct(CAST(IF({some_null}, {2 * i + 1}, {2 * i}) AS INT) AS t, IF({left_out}, NULL, {number}) AS h)")
+    return df.selectExpr(f"explode(array({', '.join(structs)})) AS e").select("e.*").where("h IS NOT NULL")
+
+
+def _in_buckets(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]], run: Run, entries: int) -> dict[Keys, _ByNumber]:
+    """Sorted arrays of numbers, bucket by bucket: neighbours that are equal are the surplus of a key."""
+    from pyspark.sql import functions as F
+
+    buckets = max(32, entries // len(numbers) // BUCKET_ROWS)
+    with run.engine.setting("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", str(2 * buckets * len(numbers) + 1)):
+        # Whole numbers are often dense: their hash spreads them evenly over the buckets.
+        lists = _entries(df, numbers).groupBy("t", F.expr(f"pmod(xxhash64(h), {buckets})").alias("b")).agg(F.sort_array(F.collect_list("h")).alias("l"))
+        equal = lists.selectExpr("t", "size(l) AS n", "filter(l, (v, i) -> i > 0 AND l[i - 1] = v) AS d")
+        surplus = equal.selectExpr("t", "n", "size(d) AS s", "array_distinct(d) AS u")
+        figures = ("sum(n)", "sum(s)", "sum(size(u))", f"flatten(collect_list(slice(u, 1, {BUCKET_REPEATS})))")
+        rows = {r[0]: tuple(r)[1:] for r in surplus.groupBy("t").agg(*map(F.expr, figures)).collect()}
+    found = {}
+    for i, metric in enumerate(numbers):
+        whole, partial = rows.get(2 * i, (0, 0, 0, [])), rows.get(2 * i + 1, (0, 0, 0, []))
+        counts = KeyCounts(whole[0], whole[0] - whole[1], whole[1] + whole[2] + partial[1] + partial[2])
+        repeats = [*whole[3], *partial[3]]
+        found[metric] = _ByNumber(counts, repeats if len(repeats) == whole[2] + partial[2] else None, whole[2])
+    return found
+
+
+def _by_grouping(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]]) -> dict[Keys, _ByNumber]:
+    """The same by grouping, which spills to disk."""
+    from pyspark.sql import functions as F
+
+    groups = _entries(df, numbers).groupBy("t", "h").agg(F.count(F.lit(1)).alias("n"))
+    rows = {r[0]: tuple(r)[1:] for r in groups.groupBy("t").agg(F.sum("n"), F.count(F.lit(1)), F.expr("sum(IF(n > 1, n, 0))")).collect()}
+    found = {}
+    for i, metric in enumerate(numbers):
+        whole, partial = rows.get(2 * i, (0, 0, 0)), rows.get(2 * i + 1, (0, 0, 0))
+        found[metric] = _ByNumber(KeyCounts(whole[0], whole[1], whole[2] + partial[2]))
+    return found
+
+
+def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, run: Run) -> KeyCounts:
+    """The counts after a look at the keys themselves, on the rows whose number is repeated."""
     from pyspark.sql import functions as F
 
     rows = df.where(metric.filter) if metric.filter else df
-    keys = rows.select(*[F.expr(c).alias(f"k{i}") for i, c in enumerate(metric.columns)])
-    counts = keys.groupBy(*keys.columns).agg(F.count(F.lit(1)).alias("n"))
+    keys = rows.select(*_named(metric), F.expr(number).alias("h"))
+    repeated = run.spark.createDataFrame([(r,) for r in by_number.repeats or ()], "h BIGINT")
+    true = _counts(keys.join(F.broadcast(repeated), "h", "left_semi").drop("h"))
+    return KeyCounts(by_number.counts.rows, by_number.counts.distinct - by_number.whole + true.distinct, true.repeated)
+
+
+def grouped(df: DataFrame, metric: Keys) -> KeyCounts:
+    """The counts of one key by grouping the keys themselves."""
+    rows = df.where(metric.filter) if metric.filter else df
+    return _counts(rows.select(*_named(metric)).dropna("all"))
+
+
+def _named(metric: Keys) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    return [F.expr(c).alias(f"k{i}") for i, c in enumerate(metric.columns)]
+
+
+def _counts(keys: DataFrame) -> KeyCounts:
+    from pyspark.sql import functions as F
+
     whole = " AND ".join(f"{name} IS NOT NULL" for name in keys.columns)
-    figures = ("sum(IF(whole, n, 0))", "count_if(whole)", "sum(IF(n > 1, n, 0))")
-    row = counts.selectExpr("n", f"{whole} AS whole").agg(*map(F.expr, figures)).collect()[0]
+    counts = keys.groupBy(*keys.columns).agg(F.count(F.lit(1)).alias("n")).selectExpr("n", f"{whole} AS whole")
+    row = counts.agg(F.expr("sum(IF(whole, n, 0))"), F.expr("count_if(whole)"), F.expr("sum(IF(n > 1, n, 0))")).collect()[0]
     return KeyCounts(int(row[0] or 0), int(row[1] or 0), int(row[2] or 0))

@@ -34,11 +34,15 @@ class Keys:
 
 @dataclass(frozen=True)
 class KeyCounts:
-    """``rows`` and ``distinct`` count keys without a null; ``repeated`` the rows whose key stands more than once (nulls compare equal)."""
+    """``rows`` and ``distinct`` count keys without a null; ``repeated`` the rows whose key stands more than once (nulls compare equal).
+
+    Keys of nulls alone are in none of them. ``exact`` is False for counts by 64-bit hashes that were not verified.
+    """
 
     rows: int
     distinct: int
     repeated: int
+    exact: bool = True
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ def figure(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, Decimal):
-        return f"{value.normalize():f}"
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
     return str(value)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ...errors import Problem
 from ...spec import Field, spec
 from ..kinds import ColumnsRule, RowRule
 from ..predicates import any_of, one_of
@@ -18,7 +20,11 @@ class AcceptedValues(RowRule, ColumnsRule):
 
     type: ClassVar[str] = "accepted_values"
 
-    values: Annotated[tuple[Any, ...], Field("The accepted values.", example=["new", "paid"], nonempty=True)]
+    values: Annotated[tuple[Any, ...], Field("The accepted values.", example=["new", "paid"])]
+
+    def check(self, at: str) -> Iterator[Problem]:
+        if not self.values:
+            yield Problem("EMPTY_VALUE", at + "/values", {"expected": "a list of values", "hint": ", for example ['new', 'paid']"})
 
     def wrong(self) -> str:
         return f"with {self.target()} not among the accepted values"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ...spec import spec
+from ...spec import Field, spec
 from ..kinds import ColumnsRule, CountRule, MetricRule
-from ..metrics import Keys, Metric, Values
+from ..metrics import Keys, Metric, Values, Verdict
 from ..threshold import Unit
 
 if TYPE_CHECKING:
@@ -14,15 +15,32 @@ if TYPE_CHECKING:
 
 
 @spec
-class DuplicateCount(CountRule, ColumnsRule):
-    """Compare the number of surplus rows: rows less distinct keys, over keys without a null."""
+class KeyRule(MetricRule, ColumnsRule):
+    """A rule over the counts of a key."""
 
-    type: ClassVar[str] = "duplicate_count"
     dimension: ClassVar[str] = "uniqueness"
     measured_in: ClassVar[str] = "keys"
+    judging: ClassVar[tuple[str, ...]] = (*MetricRule.judging, "exact")
+    notes: ClassVar[tuple[str, ...]] = (
+        "Beyond 5,000,000 rows, a key that is no number and has many duplicates is counted by 64-bit hashes, and the message says so: "
+        "at 10,000,000 rows the chance that a count is off by one is 0.0003%. exact compares the keys themselves.",
+    )
+
+    exact: Annotated[bool, Field("Verify the counts by the keys themselves, at any size.")] = False
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         return (Keys(tuple(c.sql for c in self.found(columns)), self.filter),)
+
+    def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
+        verdict = super().judge(metrics, values)
+        return verdict if values[metrics[0]].exact else replace(verdict, message=f"{verdict.message}, counted by 64-bit hashes")
+
+
+@spec
+class DuplicateCount(KeyRule, CountRule):
+    """Compare the number of surplus rows: rows less distinct keys, over keys without a null."""
+
+    type: ClassVar[str] = "duplicate_count"
 
     def total(self, metrics: tuple[Metric, ...], values: Values) -> int:
         return int(values[metrics[0]].rows)
@@ -42,15 +60,10 @@ class DuplicatePercent(DuplicateCount):
 
 
 @spec
-class DistinctCount(MetricRule, ColumnsRule):
+class DistinctCount(KeyRule):
     """Compare the number of distinct keys; keys with a null do not count."""
 
     type: ClassVar[str] = "distinct_count"
-    dimension: ClassVar[str] = "uniqueness"
-    measured_in: ClassVar[str] = "keys"
-
-    def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        return (Keys(tuple(c.sql for c in self.found(columns)), self.filter),)
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         return int(values[metrics[0]].distinct)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...document import Source
@@ -16,6 +16,9 @@ from ..wording import figure
 
 if TYPE_CHECKING:
     from ...columns import Columns
+
+#: More digits than any decimal of Spark has.
+EXACT = Context(prec=80)
 
 
 @spec
@@ -55,7 +58,7 @@ class Reconciliation(MetricRule):
         if own is None or other is None:
             return None
         floating = isinstance(own, float) or isinstance(other, float)
-        difference = abs(float(own) - float(other)) if floating else abs(Decimal(own) - Decimal(other))
+        difference = abs(float(own) - float(other)) if floating else abs(EXACT.subtract(Decimal(own), Decimal(other)))
         if not self._relative:
             return difference
         return 100 * float(difference) / abs(float(other)) if other else (0.0 if not difference else float("inf"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import SparquetError
@@ -14,6 +14,9 @@ from ..threshold import Unit
 
 if TYPE_CHECKING:
     from ...columns import Columns, Reference
+
+#: More digits than any decimal of Spark has.
+EXACT = Context(prec=80)
 
 
 @spec
@@ -79,7 +82,7 @@ class Avg(ValueRule):
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         first = values[metrics[0]]
-        return first if first is None or len(metrics) == 1 else Decimal(first) / int(values[metrics[1]])
+        return first if first is None or len(metrics) == 1 else EXACT.divide(Decimal(first), Decimal(values[metrics[1]]))
 
 
 @spec

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...spec import spec
 from ..kinds import ColumnsRule
-from ..metrics import Keys, Metric, Values, Verdict
+from ..metrics import Keys, Metric, Values, Verdict, count_if
 from ..wording import rows
 
 if TYPE_CHECKING:
@@ -21,13 +21,16 @@ class Unique(ColumnsRule):
     dimension: ClassVar[str] = "uniqueness"
     measured_in: ClassVar[str] = "keys"
     blames_rows: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
     notes: ClassVar[tuple[str, ...]] = ("Every row of a repeated key counts, not only the surplus.", "Nulls compare equal.")
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        return (Keys(tuple(c.sql for c in self.found(columns)), self.filter),)
+        key = tuple(c.sql for c in self.found(columns))
+        return (Keys(key, self.filter), count_if(" AND ".join(f"{c} IS NULL" for c in key), self.filter))
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
-        failed = values[metrics[0]].repeated
+        nulls = int(values[metrics[1]])
+        failed = values[metrics[0]].repeated + (nulls if nulls > 1 else 0)
         return Verdict(failed == 0, f"{rows(failed)} {self.wrong()}", failed, failed)
 
     def wrong(self) -> str:
