@@ -117,9 +117,14 @@ def thresholds(
     operands = st.sampled_from(_operands(value, exact, zone))
     sign = draw(st.sampled_from(signs))
     if "between" in sign:
-        low, high = draw(operands), draw(operands)
+        low, high = sorted([draw(operands), draw(operands)], key=_place)
         return f"{sign.upper() if draw(st.booleans()) else sign} {low}{unit} and {high}{unit}"
     return f"{sign}{draw(st.sampled_from(['', ' ', '  ']))}{draw(operands)}{unit}"
+
+
+def _place(operand: str) -> Any:
+    """For sorting the ends of an interval."""
+    return Fraction(operand) if operand[0] in "+-0123456789" and ("-" not in operand[1:5] or "e" in operand) else operand.strip("'")
 
 
 def _operands(value: Any, exact: bool, zone: str) -> list[str]:
@@ -356,9 +361,9 @@ def _freshness(draw: Draw, frame: Frame, kind: str) -> Rule | None:
     names = frame.of(lambda k: k in ("date", "timestamp"))
     if not names:
         return None
-    clock = draw(st.sampled_from(["2024-06-01T00:00:00+00:00", "2024-06-01T00:00:00Z", "2024-05-31 21:00:00"]))
+    clock = draw(st.sampled_from([{}, *({"as_of": t} for t in ("2024-06-01T00:00:00+00:00", "2024-06-01T00:00:00Z", "2024-05-31 21:00:00"))]))
     future = draw(st.sampled_from([{}, {}, {"allow_future": True}, {"allow_future": False}]))
-    return {"column": draw(st.sampled_from(names)), "as_of": clock, **future}
+    return {"column": draw(st.sampled_from(names)), **clock, **future}
 
 
 def _schema(draw: Draw, frame: Frame, kind: str) -> Rule:
@@ -375,7 +380,7 @@ def _schema(draw: Draw, frame: Frame, kind: str) -> Rule:
 
 def _accepted(draw: Draw, frame: Frame, kind: str) -> Rule:
     where, of = _like(draw, frame)
-    return {**where, "values": [v for v in _entries(draw, [of]) if v != "NaN" or of == "string"] or [None]}
+    return {**where, "values": [v for v in _entries(draw, [of], nulls=False) if v != "NaN" or of == "string"] or LITERALS[of][:2]}
 
 
 def _comparison(draw: Draw, frame: Frame, kind: str) -> Rule | None:
@@ -414,14 +419,15 @@ def _quantile(draw: Draw, frame: Frame, kind: str) -> Rule:
     return {"column": draw(st.sampled_from(frame.of(is_numeric))), **keys, **draw(st.sampled_from([{}, {"exact": True}]))}
 
 
-def _completeness(draw: Draw, frame: Frame, kind: str) -> Rule | None:
-    by = draw(st.lists(st.sampled_from(frame.plain), max_size=2, unique=True))
-    return {**_columns(draw, frame), **({"by": by} if by else {})} if frame.rows else None
+def _completeness(draw: Draw, frame: Frame, kind: str) -> Rule:
+    by = draw(st.lists(st.sampled_from(frame.plain), min_size=1, max_size=2, unique=True))
+    return {**_columns(draw, frame), "by": by}
 
 
 def _reconciliation(draw: Draw, frame: Frame, kind: str) -> Rule:
+    # The expression is the author's: a sum that its type does not hold is an error there.
     numbers = frame.of(lambda k: is_numeric(k) and not is_floating(k))
-    texts = ["count(*)", *(f"{f}(`{c}`)" for c in numbers for f in ("sum", "max", "count"))]
+    texts = ["count(*)", *(f"{f}(`{c}`)" for c in numbers for f in ("sum", "max", "count") if f != "sum" or frame.schema[c] != "bigint")]
     keys = {"expression": draw(st.sampled_from(texts)), "source": {"format": "view", "path": OTHER}}
     return {**keys, **({"source_expression": draw(st.sampled_from(texts))} if draw(st.booleans()) else {})}
 

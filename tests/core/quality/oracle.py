@@ -132,7 +132,8 @@ def _severity(rule: Rule, value: Any, world: World) -> str:
     if rule["type"] == "schema":
         return "fail" if value else "pass"
     if value is None:
-        return rule.get("on_empty", "fail")
+        # No group, so none that breaks the condition.
+        return "pass" if rule["type"] == "completeness" else rule.get("on_empty", "fail")
     must = rule.get("must_be", "= 0" if rule["type"] == "reconciliation" else None)
     if rule["type"] == "row_count" and not rule.get("min", value) <= value <= rule.get("max", value):
         return "fail"
@@ -349,7 +350,7 @@ def _freshness(rows: Sequence[Row], schema: Schema, rule: Rule, world: World) ->
         return Measured(None)
     now = instant(rule["as_of"], world.zone) if "as_of" in rule else world.clock
     age = now - instant(max(values), world.zone)
-    return Measured(Fraction(age // dt.timedelta(microseconds=1), 10**6), tolerance=Fraction(1, 10**6) if "as_of" in rule else Fraction(120))
+    return Measured(Fraction(age // dt.timedelta(microseconds=1), 10**6), tolerance=Fraction(1, 10**6))
 
 
 def _quantile(rows: Sequence[Row], schema: Schema, rule: Rule, world: World) -> Measured:
@@ -379,8 +380,8 @@ def _completeness(rows: Sequence[Row], schema: Schema, rule: Rule, world: World)
     groups: dict[tuple[Any, ...], list[bool]] = {}
     for row, gone in zip(rows, absent, strict=True):
         groups.setdefault(tuple(key(get(row)) for get in by), []).append(gone)
-    worst = min((share(len(g) - sum(g), len(g)) for g in groups.values()), default=Fraction(0))
-    return Measured(worst, tolerance=worst / 10**9)
+    worst = min((share(len(g) - sum(g), len(g)) for g in groups.values()), default=None)
+    return Measured(worst, tolerance=(worst or Fraction(0)) / 10**9)
 
 
 def _reconciliation(rows: Sequence[Row], schema: Schema, rule: Rule, world: World) -> Measured:
@@ -392,7 +393,10 @@ def _reconciliation(rows: Sequence[Row], schema: Schema, rule: Rule, world: Worl
     apart = abs(here - there)
     if not threshold(rule.get("must_be", "= 0")).is_share:
         return Measured(apart)
-    return Measured(apart * 100 / abs(there) if there else Fraction(0) if not apart else None, tolerance=Fraction(1, 10**7))
+    if not there:
+        return Measured(math.inf if apart else Fraction(0))
+    relative = apart * 100 / abs(there)
+    return Measured(relative, tolerance=relative / 10**9)
 
 
 def _aggregate(text: str, rows: Sequence[Row], schema: Schema) -> Fraction | None:
@@ -470,7 +474,7 @@ def agrees(found: Any, expected: Any, tolerance: Fraction, zone: str = "UTC") ->
         return str(found) == expected.isoformat()
     if isinstance(expected, str):
         return bool(found == expected)
-    if not isinstance(found, int | float | Decimal):
+    if not isinstance(found, int | float | Decimal | Fraction):
         return False
     if not math.isfinite(found) or not math.isfinite(expected):
         return (math.isnan(found) and math.isnan(expected)) or float(found) == expected

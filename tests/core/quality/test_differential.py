@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from sparquet_provider.core.cola import Cola
+from sparquet_provider.core.errors import SparquetError
 from tests.core.quality.frames import OTHER, ROW_LEVEL, Frame, Rule, frames, suites
-from tests.core.quality.oracle import ANY, Expected, agrees, invalid_rows, judge
+from tests.core.quality.oracle import ANY, CLOCK, Expected, agrees, invalid_rows, judge
 from tests.core.quality.words import key
 
 if TYPE_CHECKING:
@@ -100,15 +101,27 @@ class _Session:
 # --- comparison ---------------------------------------------------------------------------------------------------------
 def differences(spark: SparkSession, frame: Frame, rules: list[Rule]) -> list[tuple[Rule, str]]:
     """The rules whose results are not what the oracle expects, and how."""
+    rules, wrong = parsed(rules)
     with _Session(spark, frame) as df:
-        results = Cola().run(df, rules)
+        results = Cola().run(df, rules, as_of=CLOCK.isoformat())
     assert [r.code for r in results] == [rule["code"] for rule in rules]
-    wrong = []
     for rule, result in zip(rules, results, strict=True):
         expected = judge(frame.rows, frame.schema, rule, frame.world)
         if (text := difference(result, expected, frame.world.zone)) is not None:
             wrong.append((rule, text))
     return wrong
+
+
+def parsed(rules: list[Rule]) -> tuple[list[Rule], list[tuple[Rule, str]]]:
+    """The rules that can be read; the others, with what the parser says of them, are differences."""
+    good, wrong = [], []
+    for rule in rules:
+        try:
+            Cola().explain([rule])
+            good.append(rule)
+        except SparquetError as error:
+            wrong.append((rule, f"cannot be read: {error}"))
+    return good, wrong
 
 
 def difference(found: CheckResult, expected: Expected, zone: str) -> str | None:
@@ -127,7 +140,7 @@ def difference(found: CheckResult, expected: Expected, zone: str) -> str | None:
 
 def split_differences(spark: SparkSession, frame: Frame, rules: list[Rule]) -> list[str]:
     """What is wrong with the two sides that the row-level rules part the rows into, and with the codes of the broken rules."""
-    usable = [rule for rule in rules if rule["type"] in ROW_LEVEL and not judge(frame.rows, frame.schema, rule, frame.world).error]
+    usable = [rule for rule in parsed(rules)[0] if rule["type"] in ROW_LEVEL and not judge(frame.rows, frame.schema, rule, frame.world).error]
     with _Session(spark, frame) as df:
         split = Cola().split(df, usable, annotate="broken rules")
         valid, invalid = split.valid.collect(), split.invalid.collect()

@@ -1,0 +1,97 @@
+"""Counts of keys: every plan gives the same, also when hashes collide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sparquet_provider.core import Cola
+from sparquet_provider.core.quality import keys
+from sparquet_provider.core.quality.metrics import KeyCounts
+
+RULES = [
+    {"type": "unique", "columns": ["id"]},
+    {"type": "unique", "columns": ["name"]},
+    {"type": "unique", "columns": ["name", "grp"]},
+    {"type": "unique", "columns": ["name"], "filter": "id > 2"},
+    {"type": "duplicate_count", "columns": ["name"], "must_be": "= 0"},
+    {"type": "duplicate_percent", "columns": ["name", "grp"], "must_be": "= 0"},
+    {"type": "distinct_count", "columns": ["name"], "must_be": "= 0"},
+    {"type": "distinct_count", "columns": ["name", "grp"], "must_be": "= 0", "exact": True},
+    {"type": "unique", "columns": ["price"]},
+    {"type": "unique", "columns": ["day"]},
+]
+#: By hand: id 1..8; names a a b null null c c c; two rows of nulls alone in (name, grp); prices 0.0 -0.0 NaN NaN null 1 2 3.
+EXPECTED = [0, 7, 6, 5, 3, 40.0, 3, 3, 4, 8]
+ROWS = """VALUES
+    (1L, 'a', 1, 0.0D, DATE'2026-01-01'), (2L, 'a', 1, -0.0D, DATE'2026-01-01'), (3L, 'b', 1, double('NaN'), DATE'2026-01-01'), (4L, null, null, double('NaN'), DATE'2026-01-01'),
+    (5L, null, null, null, null), (6L, 'c', 1, 1.0D, null), (7L, 'c', 1, 2.0D, DATE'2026-01-02'), (8L, 'c', null, 3.0D, DATE'2026-01-02') AS t(id, name, grp, price, day)"""
+
+
+@pytest.fixture
+def frame(spark) -> Any:
+    return spark.sql(f"SELECT * FROM {ROWS}")
+
+
+def figures(frame: Any) -> list[Any]:
+    return [r.metric_value for r in Cola().run(frame, RULES)]
+
+
+def test_counts_in_buckets(frame: Any) -> None:
+    assert figures(frame) == EXPECTED
+
+
+def test_counts_by_grouping_are_the_same(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", 1)
+    assert figures(frame) == EXPECTED
+
+
+def test_counts_that_were_not_verified_say_so(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", 1)
+    monkeypatch.setattr(keys, "ALWAYS_EXACT_ROWS", 1)
+    results = Cola().run(frame, [{"type": "distinct_count", "columns": ["grp", "name"], "must_be": "= 2", "exact": exact} for exact in (False, True)])
+    # One measurement serves both rules, and the one that asks for exactness decides.
+    assert [r.message for r in results] == ["distinct_count(grp,name) = 3 breaks must_be (= 2)"] * 2
+    alone = Cola().run(frame, [{"type": "distinct_count", "columns": ["grp", "name"], "must_be": "= 3"}])
+    assert alone[0].message == "distinct_count(grp,name) = 3 satisfies must_be (= 3), counted by 64-bit hashes"
+
+
+@pytest.mark.parametrize("entries", [1, keys.BUCKETED_ENTRIES])
+def test_colliding_hashes_change_nothing(frame: Any, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = keys._number
+
+    def colliding(df: Any, metric: Any) -> tuple[str, bool]:
+        number, proven = honest(df, metric)
+        return (number, True) if proven else (f"pmod({number}, 2)", False)  # every key has one of two hashes
+
+    monkeypatch.setattr(keys, "_number", colliding)
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", entries)
+    assert figures(frame) == EXPECTED
+
+
+def test_too_many_repeats_for_a_list_are_counted_by_the_keys_themselves(spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "BUCKET_REPEATS", 1)
+    frame = spark.range(0, 2000, 1, 2).selectExpr("concat('k', id div 2) AS k")
+    results = Cola().run(frame, [{"type": "unique", "columns": ["k"]}, {"type": "distinct_count", "columns": ["k"], "must_be": "= 1000"}])
+    assert [(r.failed_count, r.metric_value) for r in results] == [(2000, 2000), (0, 1000)]
+
+
+@pytest.mark.classic_only(reason="jobs are counted by the status store")
+def test_all_keys_share_one_pass(spark) -> None:
+    frame = spark.range(0, 1000, 1, 2).selectExpr("id", "concat('n', id) AS a", "concat('m', id) AS b", "id * 2 AS c", "id % 7 AS d")
+    rules = [{"type": "unique", "columns": [c]} for c in "abc"] + [{"type": "unique", "columns": ["a", "b"]}, {"type": "distinct_count", "columns": ["d"], "must_be": "= 7"}]
+    from sparquet_provider.core.engine import Engine
+
+    engine = Engine(spark)
+    before = engine.last_execution()
+    assert all(r.passed for r in Cola().run(frame, rules))
+    # One execution for the aggregates, one for all keys: nothing repeats whose hash is not its own number, so nothing is verified.
+    assert len(engine.executions_after(before)) == 2
+
+
+def test_an_empty_frame_has_no_keys(frame: Any) -> None:
+    results = Cola().run(frame.where("false"), RULES)
+    assert [(r.failed_count, r.metric_value) for r in results[:2]] == [(0, 0), (0, 0)]
+    assert [r.metric_value for r in results[4:7]] == [0, 0.0, 0]
+    assert KeyCounts(0, 0, 0).exact
