@@ -24,6 +24,11 @@ class Figures:
     jobs: int = 0
 
 
+def cache() -> Path:
+    """What is kept between runs: ``$SPARQUET_HOME``, by default ``~/.cache/sparquet``."""
+    return Path(os.environ.get("SPARQUET_HOME", Path.home() / ".cache" / "sparquet"))
+
+
 def session(folder: Path, jars: list[str] | None = None, configs: Mapping[str, str] | None = None) -> Any:
     """A local session with two cores, without UI."""
     from pyspark.sql import SparkSession
@@ -84,6 +89,10 @@ class Meter:
                     continue
             found[int(job.jobId())] = int(records)
         return found
+
+    def submitted(self, job: int) -> float:
+        """When a job was submitted, in seconds of the clock."""
+        return float(self._context.statusStore().job(job).submissionTime().get().getTime()) / 1000
 
 
 def compare(spark: Any, variants: Mapping[str, Callable[[], Any]], repetitions: int = REPETITIONS, warm: int = 6) -> dict[str, Figures]:
