@@ -71,7 +71,7 @@ class Cola:
         planned = quality.plan_rules(df, self._parse(rules))
         results = quality.measure(df, planned, self._context(df, as_of))
         if sample_rows:
-            quality.add_samples(df, planned, results, sample_rows)
+            quality.add_samples(planned, results, sample_rows)
         return results
 
     def split(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,12 +55,27 @@ class Reference:
         return "text" if self.is_text else "time" if self.type.typeName() in ("date", "timestamp", "timestamp_ntz") else self.type_name
 
 
+def addressable(df: DataFrame) -> tuple[DataFrame, Columns]:
+    """A frame in which every column can be addressed, and its columns under their own names.
+
+    SQL cannot tell ``ID`` from ``id``: where both are there, the frame has other names for them.
+    """
+    names = [n.casefold() for n in df.columns]
+    twins = {i: f"__sparquet_column_{i}" for i, n in enumerate(names) if names.count(n) > 1}
+    if not twins:
+        return df, Columns.of(df)
+    frame = df.toDF(*[twins.get(i, n) for i, n in enumerate(df.columns)])
+    return frame, Columns(df.schema, {i: quoted(name) for i, name in twins.items()})
+
+
 class Columns:
     """The columns of a frame, to look names up in."""
 
-    def __init__(self, schema: StructType) -> None:
+    def __init__(self, schema: StructType, addresses: Mapping[int, str] | None = None) -> None:
         self.schema = schema
         self.names: list[str] = list(schema.names)
+        #: What SQL calls the columns at those positions, where it is not their own name.
+        self._addresses = addresses or {}
 
     @classmethod
     def of(cls, df: DataFrame) -> Columns:
@@ -72,12 +88,13 @@ class Columns:
         The exact name wins, then the name in another case, then a dotted path into structs.
 
         Raises:
-            SparquetError: COLUMN_NOT_FOUND with the nearest name, COLUMN_AMBIGUOUS when two differ in case only.
+            SparquetError: COLUMN_NOT_FOUND with the nearest name, COLUMN_AMBIGUOUS when two have the name, or differ in case
+                only and none has it exactly.
         """
         index = self._index(name)
         if index is not None:
             field = self.schema.fields[index]
-            return Reference(field.name, quoted(field.name), field.dataType, field.nullable)
+            return Reference(field.name, self._address(index), field.dataType, field.nullable)
         if "." in name and (nested := self._nested(name)) is not None:
             return nested
         raise SparquetError("COLUMN_NOT_FOUND", found=name, nearest=nearest(name, self.names), expected=self.names)
@@ -89,7 +106,12 @@ class Columns:
             return False
         return True
 
+    def _address(self, index: int) -> str:
+        return self._addresses.get(index) or quoted(self.names[index])
+
     def _index(self, name: str) -> int | None:
+        if self.names.count(name) == 1:
+            return self.names.index(name)
         same = [i for i, n in enumerate(self.names) if n.casefold() == name.casefold()]
         if len(same) > 1:
             reason = "names differ only in case: " + ", ".join(self.names[i] for i in same)
@@ -104,7 +126,7 @@ class Columns:
             if index is None:
                 continue
             field: Any = self.schema.fields[index]
-            sql, kind, nullable = quoted(field.name), field.dataType, field.nullable
+            sql, kind, nullable = self._address(index), field.dataType, field.nullable
             for part in parts[cut:]:
                 inner = {f.name.casefold(): f for f in kind.fields} if kind.typeName() == "struct" else {}
                 if part.casefold() not in inner:

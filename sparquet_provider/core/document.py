@@ -366,7 +366,8 @@ class Check(Spec):
 
     def check(self, at: str) -> Iterator[Problem]:
         if not self.validations.rules:
-            yield Problem("EMPTY_VALUE", at + "/validations/rules", {"expected": "at least one rule", "hint": ": a check without rules would pass whatever the data is"})
+            facts = {"expected": "at least one rule", "hint": ": a check without rules passes whatever the data is"}
+            yield Problem("EMPTY_VALUE", at + "/validations/rules", facts)
 
     @property
     def destinations(self) -> tuple[tuple[str, Output], ...]:

@@ -104,7 +104,7 @@ def sources_of(document: Pipeline | Check) -> Iterator[tuple[str, Source]]:
 def explain(document: Pipeline | Check) -> list[str]:
     """The plan in words: what is read once, what each pass measures, what is written where."""
     decided = plan(document)
-    lines = [f"pipeline {document.name}", "read"]
+    lines = [f"{'check' if isinstance(document, Check) else 'pipeline'} {document.name}", "read"]
     lines += [f"  {at}: {describe_source(source)}" for at, source in sources_of(document)]
     if document.transformations:
         lines.append(f"transform ({len(document.transformations)} steps, lazily; * runs a job)")

@@ -112,7 +112,8 @@ class _Execution:
     def _sequence(self) -> None:
         document = self.document
         df = self._input()
-        df = self._steps(df, document.transformations, self.ctx.placed("/transformations"))
+        own = tuple(step for _, output in document.destinations for step in output.transformations)
+        df = self._steps(df, document.transformations, self.ctx.placed("/transformations"), after=own)
         self.result.output_df = df
         if self.plan.keep:
             df = df.persist()
@@ -168,11 +169,12 @@ class _Execution:
     def _chain(self, df: DataFrame, steps: tuple[Step, ...], run: Run) -> DataFrame:
         return self._steps(df, steps, run, nested=True)
 
-    def _steps(self, df: DataFrame, steps: tuple[Step, ...], run: Run, nested: bool = False) -> DataFrame:
+    def _steps(self, df: DataFrame, steps: tuple[Step, ...], run: Run, nested: bool = False, after: tuple[Step, ...] = ()) -> DataFrame:
+        """Apply a chain of steps; ``after`` are those that follow it (the outputs' own)."""
         for i, raw in enumerate(steps):
             at = run.at + pointer(i)
             self.at = at
-            here = replace(run, at=at, following=steps[i + 1 :])
+            here = replace(run, at=at, following=(*steps[i + 1 :], *after))
             started = time.monotonic()
             try:
                 step = render(raw, run.variables)
@@ -212,7 +214,7 @@ class _Execution:
         run = replace(self.ctx, at="/validations", as_of=validations.as_of)
         results = quality.measure(df, planned, run, measured)
         if validations.sample_rows:
-            quality.add_samples(df, planned, results, validations.sample_rows)
+            quality.add_samples(planned, results, validations.sample_rows)
         self.result.validation_results, self.result.score = results, quality.score(results)
         for found in results:
             log.log(logging.INFO if found.severity == "pass" else logging.WARNING, "rule %s", found)
@@ -237,7 +239,7 @@ class _Execution:
             for key, side in sides:
                 frame = flagged.valid() if key == "valid" else flagged.invalid(validations.annotate, validations.reasons)
                 if key == "valid" and validations.annotate_valid:
-                    frame = Flagged(frame).annotated(frame, validations.annotate, validations.reasons)
+                    frame = Flagged(frame, frame.columns).annotated(frame, validations.annotate, validations.reasons)
                 self.result.quarantine.append(self._write_side(frame, side, f"/validations/outputs/{key}"))
         return flagged.valid() if validations.quarantine else df
 

@@ -151,7 +151,7 @@ def refuse_repeated_keys(df: DataFrame, keys: list[str], run: Run) -> None:
     found = repeated.agg(F.count(F.lit(1)).alias("keys"), F.sum("__rows").alias("rows")).collect()[0]
     if not found["keys"]:
         return
-    sample, allowed = "", int(getattr(run, "sample_rows", 0) or 0)
+    sample, allowed = "", run.sample_rows
     if allowed:
         shown = repeated.select(*columns).limit(allowed).collect()
         sample = " Some of them: " + "; ".join(", ".join(f"{k}={r[i]!r}" for i, k in enumerate(keys)) for r in shown) + "."

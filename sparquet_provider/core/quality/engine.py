@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..columns import Columns
+from ..columns import Columns, addressable
 from ..custom import CustomRule
 from ..document import Rule
 from ..errors import Problem, SparquetError, pointer
@@ -37,8 +37,10 @@ Failures = dict[Metric, SparquetError]
 
 @dataclass
 class Plan:
-    """Which rule needs which metrics, and what could not be planned."""
+    """Which rule needs which metrics of which frame, and what could not be planned."""
 
+    frame: DataFrame
+    columns: Columns
     rules: tuple[tuple[str, Rule], ...]
     metrics: dict[str, tuple[Metric, ...]] = field(default_factory=dict)
     errors: dict[str, SparquetError] = field(default_factory=dict)
@@ -65,13 +67,12 @@ def rendered(rules: Iterable[Rule], at: str, variables: Mapping[str, Any]) -> li
 
 def plan_rules(df: DataFrame, rules: Iterable[tuple[str, Rule]]) -> Plan:
     """Ask every rule what it needs; the schema is checked here, before any job."""
-    plan = Plan(tuple(rules))
-    columns = Columns.of(df)
+    plan = Plan(*addressable(df), tuple(rules))
     for at, rule in plan.rules:
         if isinstance(rule, CustomRule):
             continue
         try:
-            plan.metrics[at] = rule.metrics(columns)
+            plan.metrics[at] = rule.metrics(plan.columns)
         except SparquetError as error:
             plan.errors[at] = error.below(at)
     return plan
@@ -90,20 +91,21 @@ def aggregate_columns(metrics: list[Aggregate]) -> list[Any]:
 
 
 def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] | None = None) -> list[CheckResult]:
-    """Measure what is not ``measured`` yet and judge every rule."""
+    """Measure what is not ``measured`` yet and judge every rule; ``df`` is the frame that custom checks see."""
+    frame = plan.frame
     values: dict[Metric, Any] = dict(measured or {})
     failures: Failures = {}
     values.update({m: m.value for m in plan.of(Known)})
     values.update({m: sources.clock(m, run) for m in plan.of(Clock)})
     missing = [m for m in aggregates_of(plan) if m not in values]
     if missing:
-        _aggregate(df, missing, values, failures)
+        _aggregate(frame, missing, values, failures)
     if keys := plan.of(Keys):
         exact = {m for at, rule in plan.rules for m in plan.metrics.get(at, ()) if isinstance(m, Keys) and getattr(rule, "exact", False)}
-        _together_or_alone(lambda some: measure_keys(df, some, run, values.get(ROWS), exact), keys, df, values, failures)
+        _together_or_alone(lambda some: measure_keys(frame, some, run, values.get(ROWS), exact), keys, frame, values, failures)
     for metric in plan.of(Query, Partnerless, Elsewhere, History):
         try:
-            values[metric] = sources.MEASURES[type(metric)](df, metric, run.placed(""))
+            values[metric] = sources.MEASURES[type(metric)](frame, metric, run.placed(""))
         except Exception as error:  # noqa: BLE001 - becomes the rule's own error
             failures[metric] = translate(error, "", df.columns)
     return [_judge(df, at, rule, plan, values, failures, run) for at, rule in plan.rules]
@@ -205,19 +207,21 @@ def write_failed_rows(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run
         write(run.engine.query(df.where(rule.filter) if rule.filter else df, "_validation_df", query), output, at + "/output")
 
 
-def add_samples(df: DataFrame, plan: Plan, results: list[CheckResult], limit: int) -> None:
+def add_samples(plan: Plan, results: list[CheckResult], limit: int) -> None:
     """Put up to ``limit`` failing rows (the target's columns only) into each failed row-level result."""
-    columns = Columns.of(df)
+    from pyspark.sql import functions as F
+
+    columns = plan.columns
     for (_, rule), result in zip(plan.rules, results, strict=True):
         if not result.failed_count or result.error:
             continue
         violation = rule.violation(columns)
         if violation is None:
             continue
-        bad = df.where(violation)
+        bad = plan.frame.where(violation)
         bad = bad.where(rule.filter) if rule.filter else bad
         names = [c.strip() for c in (rule.target() or "").split(",")]
-        picked = bad.selectExpr(*[columns.find(n).sql for n in names])
+        picked = bad.select(*[F.expr(columns.find(n).sql).alias(n) for n in names])
         result.samples = [jsonable(r.asDict(recursive=True)) for r in picked.limit(limit).collect()]
 
 

@@ -136,7 +136,7 @@ def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, ru
     from pyspark.sql import functions as F
 
     rows = df.where(metric.filter) if metric.filter else df
-    keys = rows.select(*_named(metric), F.expr(number).alias("h"))
+    keys = rows.where(_not_all_null(metric)).select(*_named(metric), F.expr(number).alias("h"))
     repeated = run.spark.createDataFrame([(r,) for r in by_number.repeats or ()], "h BIGINT")
     true = _counts(keys.join(F.broadcast(repeated), "h", "left_semi").drop("h"))
     return KeyCounts(by_number.counts.rows, by_number.counts.distinct - by_number.whole + true.distinct, true.repeated)
@@ -145,7 +145,12 @@ def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, ru
 def grouped(df: DataFrame, metric: Keys) -> KeyCounts:
     """The counts of one key by grouping the keys themselves."""
     rows = df.where(metric.filter) if metric.filter else df
-    return _counts(rows.select(*_named(metric)).dropna("all"))
+    return _counts(rows.where(_not_all_null(metric)).select(*_named(metric)))
+
+
+def _not_all_null(metric: Keys) -> str:
+    # Not by dropna: it takes NaN for a null.
+    return " OR ".join(f"{c} IS NOT NULL" for c in metric.columns)
 
 
 def _named(metric: Keys) -> list[Column]:

@@ -119,33 +119,29 @@ def _json(text: str) -> str:
 
 
 # --- check digits ------------------------------------------------------------------------------------------------
-def _code(text: str, position: int) -> str:
-    return f"ascii(substr({text}, {position}, 1))"
-
-
-def _modulo_11(text: str, positions: Sequence[int], weights: Iterable[int]) -> str:
-    """True when the last position's digit is the check digit of those before it, as the Receita Federal computes it."""
-    *before, last = positions
+def _modulo_11(codes: Sequence[str], weights: Iterable[int]) -> str:
+    """True when the last character is the check digit of those before it, as the Receita Federal computes it."""
+    *before, last = codes
     factors = list(weights)
-    total = " + ".join(f"{_code(text, p)} * {w}" for p, w in zip(before, factors, strict=True))
-    return f"{_code(text, last)} - 48 = (11 - ({total} - {48 * sum(factors)}) % 11) % 11 % 10"
+    total = " + ".join(f"{code} * {w}" for code, w in zip(before, factors, strict=True))
+    return f"{last} - 48 = (11 - ({total} - {48 * sum(factors)}) % 11) % 11 % 10"
 
 
-def _registered(shapes: Sequence[str], first: Sequence[int], second: Sequence[int], text: str) -> str:
-    """A number with two check digits in one of its written shapes, in which ``#`` is a digit and ``@`` a digit or letter."""
-    cases = []
-    for shape in shapes:
-        pattern = shape.replace(".", r"\.").replace("#", "[0-9]").replace("@", "[0-9A-Z]")
-        positions = [i for i, c in enumerate(shape, 1) if c in "#@"]
-        same = r"(?!([0-9])(?:[./-]?\1)*+\z)"
-        checks = (_modulo_11(text, positions[:-1], first), _modulo_11(text, positions, second))
-        cases.append(f"WHEN {_like(same + pattern, text)} THEN {' AND '.join(checks)}")
-    return f"CASE {' '.join(cases)} ELSE false END"
+def _registered(bare: str, punctuated: str, first: Sequence[int], second: Sequence[int], text: str) -> str:
+    """A number with two check digits, written in one of two ways, in which ``#`` is a digit and ``@`` a digit or letter."""
+    patterns = (way.replace(".", r"\.").replace("#", "[0-9]").replace("@", "[0-9A-Z]") for way in (bare, punctuated))
+    no_repetition = r"(?!([0-9])(?:[./-]?\1)*+\z)"
+    codes = []
+    for i, place in enumerate((i for i, c in enumerate(punctuated, 1) if c in "#@"), 1):
+        position = i if i == place else f"if(length({text}) = {len(bare)}, {i}, {place})"
+        codes.append(f"ascii(substr({text}, {position}, 1))")
+    shape = _like(f"{no_repetition}(?:{'|'.join(patterns)})", text)
+    return f"{shape} AND {_modulo_11(codes[:-1], first)} AND {_modulo_11(codes, second)}"
 
 
-_CPF = partial(_registered, ("#" * 11, "###.###.###-##"), range(10, 1, -1), range(11, 1, -1))
+_CPF = partial(_registered, "#" * 11, "###.###.###-##", range(10, 1, -1), range(11, 1, -1))
 _CNPJ_WEIGHTS = (6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2)
-_CNPJ = partial(_registered, ("@" * 12 + "##", "@@.@@@.@@@/@@@@-##"), _CNPJ_WEIGHTS[1:], _CNPJ_WEIGHTS)
+_CNPJ = partial(_registered, "@" * 12 + "##", "@@.@@@.@@@/@@@@-##", _CNPJ_WEIGHTS[1:], _CNPJ_WEIGHTS)
 
 _CARD = r"(?=(?:[ -]?[0-9]){12,19}\z)(?![0 -]*+\z)[0-9]++(?:([ -])[0-9]++(?:\1[0-9]++)*+)?"
 
@@ -188,13 +184,16 @@ _IBAN_BLANKS = "[^ ]++|[^ ]{4}(?: [^ ]{4})*+(?: [^ ]{1,3})?"
 def _iban(text: str) -> str:
     compact = f"replace({text}, ' ', '')"
     digits = f"concat(substr({compact}, 5), substr({compact}, 1, 4))"
-    for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10):
-        digits = f"replace({digits}, '{letter}', '{value}')"
+    # A becomes 10 and Z 35: first the tens before each letter, then the letters themselves.
+    for tens, letters in ((1, "A-J"), (2, "K-T"), (3, "U-Z")):
+        digits = f"regexp_replace({digits}, '(?=[{letters}])', '{tens}')"
+    digits = f"translate({digits}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '01234567890123456789012345')"
     # At most 68 digits: two decimals of 38 hold them.
     padded = f"lpad({digits}, 76, '0')"
     high, low = (f"try_cast(substr({padded}, {start}, 38) AS DECIMAL(38, 0)) % 97" for start in (1, 39))
-    remainder = f"({high} * {10**38 % 97} + {low}) % 97"
-    return f"CASE WHEN {_like(_IBAN_BLANKS, text)} AND {_like(_IBAN, compact)} THEN {remainder} = 1 ELSE false END"
+    # What is no IBAN may be no number either.
+    right = f"coalesce(({high} * {10**38 % 97} + {low}) % 97 = 1, false)"
+    return f"{_like(_IBAN_BLANKS, text)} AND {_like(_IBAN, compact)} AND {right}"
 
 
 # --- lists of codes ----------------------------------------------------------------------------------------------

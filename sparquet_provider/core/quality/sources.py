@@ -32,7 +32,8 @@ def partnerless(df: DataFrame, metric: Partnerless, run: Run) -> int:
     from pyspark.sql import functions as F
 
     rows = df.where(metric.filter) if metric.filter else df
-    own = rows.select(*[F.expr(c).alias(f"k{i}") for i, c in enumerate(metric.columns)]).dropna("any")
+    whole = " AND ".join(f"{c} IS NOT NULL" for c in metric.columns)
+    own = rows.where(whole).select(*[F.expr(c).alias(f"k{i}") for i, c in enumerate(metric.columns)])
     names = own.columns
     return int(own.join(keys_elsewhere(metric, run, "r"), _equal(names, "r"), "left_anti").count())
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from ..columns import Columns
+from ..columns import Columns, addressable
 from ..custom import CustomRule
 from ..document import Rule
 from ..errors import SparquetError
@@ -29,6 +29,7 @@ class Flagged:
     """A frame whose rows are judged: ``broken`` has one predicate a rule, never null; ``helpers`` are columns that it needs and nobody else wants."""
 
     frame: DataFrame
+    names: list[str]
     broken: list[tuple[Rule, Column]] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
 
@@ -41,17 +42,23 @@ class Flagged:
 
     def valid(self) -> DataFrame:
         """The rows that break no rule, with the columns of the input."""
-        return self.frame.where(~self.bad).drop(*self.helpers)
+        return self._named(self.frame.where(~self.bad))
 
     def invalid(self, annotate: str | None = None, reasons: str | None = None) -> DataFrame:
         """The rows that break a rule; ``annotate`` and ``reasons`` name columns for the codes and the words."""
-        return self.annotated(self.frame.where(self.bad), annotate, reasons).drop(*self.helpers)
+        return self._named(self.annotated(self.frame.where(self.bad), annotate, reasons))
 
     def both(self, annotate: str | None = None, reasons: str | None = None) -> DataFrame:
         """All rows with the flag; codes and words are null for valid rows."""
         from pyspark.sql import functions as F
 
         return self.annotated(self.frame.withColumn(FLAG, self.bad), annotate, reasons, F.col(FLAG)).drop(*self.helpers)
+
+    def _named(self, df: DataFrame) -> DataFrame:
+        """Without helpers, and with the names that the columns came with."""
+        df = df.drop(*self.helpers)
+        own = len(self.names)
+        return df if df.columns[:own] == self.names else df.toDF(*self.names, *df.columns[own:])
 
     def annotated(self, df: DataFrame, annotate: str | None, reasons: str | None, only: Column | None = None) -> DataFrame:
         """A frame with the codes and the words of the broken rules."""
@@ -77,8 +84,8 @@ def flag(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, codes: Sequ
     Raises:
         SparquetError: a rule does not fit the columns, or the code of a custom check failed.
     """
-    flagged = Flagged(df)
-    columns = Columns.of(df)
+    frame, columns = addressable(df)
+    flagged = Flagged(frame, df.columns)
     for number, (at, rule) in enumerate(rules):
         if codes and code_of(rule) not in codes:
             continue
