@@ -18,9 +18,11 @@ from .core import bundle
 from .core.__main__ import load_extension
 from .core.errors import Problem, SparquetError
 from .core.faults import quiet_spark_errors
+from .core.gates import as_check, kind_of, validations_of
 from .core.jars import resolve
-from .core.lint import lint
-from .core.load import load
+from .core.lint import lint, lint_check
+from .core.load import Loaded, load
+from .core.page import page
 from .core.plan import explain
 from .core.registry import Registry
 from .core.result import PipelineResult
@@ -65,10 +67,17 @@ def _parser() -> argparse.ArgumentParser:
 
     run = command("run", _run, "Run a pipeline document on this machine or a given master.", document=True)
     run.add_argument("file", help="a .json, .yaml or .yml document")
-    run.add_argument("--master", help="the Spark master (local[*] by default)")
-    run.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a spark.* setting; wins over the document's")
-    check = command("lint", _lint, "Report every defect of documents without starting Spark.", document=True)
-    check.add_argument("file", nargs="+", help="documents")
+    check = command("check", _check, "Check data by rules. Of a pipeline document input, steps and rules are checked, and nothing is written.", document=True)
+    check.add_argument("file", nargs="?", help="a check document, or a pipeline document; otherwise --source and --rules")
+    check.add_argument("--source", metavar="PATH", help="what is checked: a path or a table name")
+    check.add_argument("--format", metavar="FORMAT", help="the format of --source (parquet by default)")
+    check.add_argument("--rules", metavar="FILE", help="a .json or .yaml file with a list of rules, or a validations block")
+    check.add_argument("--html", metavar="FILE", help="write the report as a page")
+    for sub in (run, check):
+        sub.add_argument("--master", help="the Spark master (local[*] by default)")
+        sub.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a spark.* setting; wins over the document's")
+    defects = command("lint", _lint, "Report every defect of documents (pipelines and checks) without starting Spark.", document=True)
+    defects.add_argument("file", nargs="+", help="documents")
     plan = command("explain", _explain, "Print the plan of a document without starting Spark.", document=True)
     plan.add_argument("file", help="a document")
     command("schema", _schema, "Print the JSON Schema of pipeline documents.")
@@ -81,9 +90,37 @@ def _parser() -> argparse.ArgumentParser:
 
 # --- commands ------------------------------------------------------------------------------------------------------
 def _run(args: argparse.Namespace) -> int:
+    return _finish(_start(args, load(args.file, _params(args), strict=args.strict)), args, _summary)
+
+
+def _check(args: argparse.Namespace) -> int:
+    if args.html and not Path(args.html).absolute().parent.is_dir():
+        raise SparquetError("INVALID_COMBINATION", reason=f"there is no folder for --html {args.html}", remedy="Make the folder first.")
+    result = _start(args, _check_document(args), check=True)
+    if args.html:
+        Path(args.html).write_text(page(result.to_dict()), encoding="utf-8")
+    return _finish(result, args, _verdict)
+
+
+def _check_document(args: argparse.Namespace) -> Loaded:
+    """The document of ``check``: that of the file, or one made of ``--source`` and ``--rules``."""
+    if args.file and not (args.source or args.rules or args.format):
+        loaded = load(args.file, _params(args), strict=args.strict)
+        return Loaded(as_check(loaded.tree), loaded.problems, loaded.files)
+    if args.file or not (args.source and args.rules):
+        raise SparquetError("INVALID_COMBINATION", reason="check takes a FILE, or --source and --rules", remedy="See: sparquet check --help.")
+    rules = load(args.rules, _params(args), strict=args.strict)
+    if rules.tree is None:
+        return rules
+    tree = {
+        "name": Path(args.rules).stem, "input": {"format": args.format or "parquet", "path": args.source}, "validations": validations_of(rules.tree),
+    }
+    return Loaded(tree, rules.problems, {"/validations": args.rules})
+
+
+def _start(args: argparse.Namespace, loaded: Loaded, *, check: bool = False) -> PipelineResult:
+    """Run a document on the master that the arguments name."""
     _log_to_stderr()
-    params = _params(args)
-    loaded = load(args.file, params, strict=args.strict)
     master = args.master or "local[*]"
     configs: dict[str, str] = {}
     if isinstance(loaded.tree, dict):
@@ -91,8 +128,12 @@ def _run(args: argparse.Namespace) -> int:
     sparquet = Sparquet({"master": master, "configs": configs})
     for extension in args.extension:
         load_extension(extension, sparquet)
-    result = sparquet.run_loaded(loaded, Options(params=mask(params)), strict=args.strict)
-    print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) if args.json else _summary(result))
+    return sparquet.run_loaded(loaded, Options(params=mask(_params(args))), strict=args.strict, check=check)
+
+
+def _finish(result: PipelineResult, args: argparse.Namespace, words: Callable[[PipelineResult], str]) -> int:
+    """Print a result; the exit code that it deserves."""
+    print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) if args.json else words(result))
     if result.success:
         return SUCCESS
     return {"quality": QUALITY_FAILED, "document": USAGE}.get(result.reason, RUN_FAILED)
@@ -117,12 +158,11 @@ def _log_to_stderr() -> None:
 def _lint(args: argparse.Namespace) -> int:
     types = _types(args)
     found: dict[str, list[Problem]] = {}
+    kinds: dict[str, str] = {}
     for file in args.file:
         loaded = load(file, _params(args), strict=args.strict)
-        problems = list(loaded.problems)
-        if loaded.tree is not None:
-            problems += lint(loaded.tree, types, strict=args.strict, files=loaded.files)[1]
-        found[file] = problems
+        found[file] = [*loaded.problems, *_linted(loaded, types, args)[1]]
+        kinds[file] = kind_of(loaded.tree)
     if args.json:
         print(json.dumps({f: [p.to_dict() for p in ps] for f, ps in found.items()}, ensure_ascii=False, indent=2))
     else:
@@ -130,13 +170,20 @@ def _lint(args: argparse.Namespace) -> int:
             for problem in problems:
                 print(f"{file}: {problem.severity}: {problem}")
             if not problems:
-                print(f"{file}: ok")
+                print(f"{file}: ok" + (" (a check: it has rules and no output)" if kinds[file] == "check" else ""))
     return USAGE if any(p.severity == "error" for ps in found.values() for p in ps) else SUCCESS
+
+
+def _linted(loaded: Loaded, types: Registry, args: argparse.Namespace) -> tuple[Any, list[Problem]]:
+    """The document (None when it has errors) and its problems; a check document is read as one."""
+    if loaded.tree is None:
+        return None, []
+    return (lint_check if kind_of(loaded.tree) == "check" else lint)(loaded.tree, types, strict=args.strict, files=loaded.files)
 
 
 def _explain(args: argparse.Namespace) -> int:
     loaded = load(args.file, _params(args), strict=args.strict)
-    document, problems = (None, []) if loaded.tree is None else lint(loaded.tree, _types(args), strict=args.strict, files=loaded.files)
+    document, problems = _linted(loaded, _types(args), args)
     problems = [*loaded.problems, *problems]
     if document is None or any(p.severity == "error" for p in problems):
         _print_problems(problems, args)
@@ -204,9 +251,24 @@ def _summary(result: PipelineResult) -> str:
     if result.skipped:
         lines.append(f"  {result.message}")
     lines.append(f"  rows read: {_count(result.rows_read)}, rows written: {_count(result.rows_written)}, {result.seconds} s")
-    lines += [f"  {o.at}: {o.format} {o.path or ''} {o.mode}: {o.status}, {_count(o.rows_written)} rows" for o in result.outputs]
+    lines += [f"  {o.at}: {o.format} {o.path or ''} {o.mode}: {o.status}, {_count(o.rows_written)} rows" for o in [*result.outputs, *result.quarantine]]
     lines += [f"  rule {check}" for check in result.validation_results]
     lines += [f"  variable {name} = {value!r}"[:120] for name, value in result.variables.items()]
+    lines += [f"  warning: {problem}" for problem in result.warnings]
+    return "\n".join(lines)
+
+
+def _verdict(result: PipelineResult) -> str:
+    score = "" if result.score is None else f", score {result.score:.0%}"
+    lines = [f"{result.pipeline_name}: {result.status}" + (f" ({result.reason})" if result.status != "success" else "") + score]
+    for rule in result.validation_results:
+        name = f" ({rule.check_name})" if rule.check_name else ""
+        lines.append(f"  {rule.severity.upper():<4} {rule.code or rule.rule_type}{name}: {' '.join(rule.message.split())}")
+    lines += [f"  {problem}" for problem in result.problems if problem.code != "QUALITY_FAILED"]
+    if result.skipped:
+        lines.append(f"  {result.message}")
+    written = [*result.quarantine, *([result.report] if result.report else [])]
+    lines += [f"  {o.at}: {o.format} {o.path or ''}: {o.status}, {_count(o.rows_written)} rows" for o in written]
     lines += [f"  warning: {problem}" for problem in result.warnings]
     return "\n".join(lines)
 

@@ -18,6 +18,9 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [{"integration-name": name, "external-doc-url": "https://spark.apache.org/", "tags": ["software"]}],
         "hooks": [{"integration-name": name, "python-modules": ["sparquet_provider.hooks.submission"]}],
         "operators": [{"integration-name": name, "python-modules": ["sparquet_provider.operators.sparquet", "sparquet_provider.operators.cola"]}],
+        "sensors": [{"integration-name": name, "python-modules": ["sparquet_provider.sensors.cola"]}],
+        "triggers": [{"integration-name": name, "python-modules": ["sparquet_provider.triggers.wait"]}],
+        "task-decorators": [{"name": "cola_check", "class-name": "sparquet_provider.decorators.cola.cola_check_task"}],
         "extra-links": ["sparquet_provider.operators.links.SparquetReportLink"],
         "config": {
             "sparquet": {

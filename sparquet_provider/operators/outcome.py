@@ -13,7 +13,7 @@ from .links import XCOM_KEY
 Document = dict[str, Any]
 
 #: XCom keys that no variable can take.
-RESERVED = ("return_value", XCOM_KEY)
+RESERVED = ("return_value", "failed_rules", "warned_rules", XCOM_KEY)
 
 
 def _size(value: Any) -> int:
@@ -38,10 +38,10 @@ _CUTS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
     ("variables", _without("variables")),
     ("steps", _without("steps")),
     ("parameters of rules", _rules_without("rule_params", "rule_uid", "metric_value")),
-    ("details of outputs", lambda d: {**d, "outputs": [{k: v for k, v in o.items() if k != "details"} for o in d.get("outputs", [])]}),
+    ("details of outputs", lambda d: {k: [_without("details")(o) for o in v] if k in ("outputs", "quarantine") else v for k, v in d.items()}),
     ("params, warnings and problems", _without("params", "warnings", "problems", "unknown")),
     ("rules that passed", lambda d: {**d, "validation_results": [r for r in d.get("validation_results", []) if not r.get("passed")]}),
-    ("rules and outputs", _without("validation_results", "outputs", "report", "engine")),
+    ("rules and outputs", _without("validation_results", "outputs", "report", "quarantine", "engine")),
     ("long texts", _shortened),
 )
 
@@ -61,6 +61,7 @@ def compact(result: Document, limit: int) -> tuple[Document, list[str]]:
 def push(ti: Any, result: Document, limit: int, place: str | None) -> tuple[Document, list[Problem]]:
     """Push every collected variable as its own XCom; returns the document for ``return_value``, and warnings.
 
+    The names of failed and of warned rules are two more, ``failed_rules`` and ``warned_rules``, where there are rules.
     Nothing here fails the task: the data is written already.
 
     Args:
@@ -75,6 +76,9 @@ def push(ti: Any, result: Document, limit: int, place: str | None) -> tuple[Docu
             left_out.append(f"the variable {name}")
         else:
             ti.xcom_push(key=name, value=value)
+    if result.get("validation_results"):
+        for key, severity in (("failed_rules", "fail"), ("warned_rules", "warn")):
+            ti.xcom_push(key=key, value=[name_of(r) for r in rules_of(result, severity)])
     small, dropped = compact(result, limit)
     left_out += dropped
     warnings = []
@@ -85,10 +89,19 @@ def push(ti: Any, result: Document, limit: int, place: str | None) -> tuple[Docu
     return small, warnings
 
 
+def rules_of(result: Mapping[str, Any], severity: str) -> list[dict[str, Any]]:
+    """The results of the rules that ended with a severity (pass, warn, fail)."""
+    return [r for r in result.get("validation_results") or [] if r.get("severity") == severity]
+
+
+def name_of(rule: Mapping[str, Any]) -> str:
+    """A rule's name, otherwise its code."""
+    return str(rule.get("check_name") or rule.get("code") or rule.get("rule_type"))
+
+
 def failed_rules(result: Mapping[str, Any]) -> list[str]:
     """The rules that failed, each as ``name: message``."""
-    rules = [r for r in result.get("validation_results") or [] if r.get("severity") == "fail"]
-    return [f"{r.get('check_name') or r.get('code') or r.get('rule_type')}: {r.get('message')}" for r in rules]
+    return [f"{name_of(r)}: {r.get('message')}" for r in rules_of(result, "fail")]
 
 
 def error_of(result: Mapping[str, Any], *, retry_on_quality_failure: bool = False) -> Exception | None:
@@ -108,5 +121,11 @@ def error_of(result: Mapping[str, Any], *, retry_on_quality_failure: bool = Fals
     written = [o for o in result.get("outputs") or [] if o.get("status") == "written"]
     if written:
         lines.append("Written before: " + ", ".join(f"{o.get('format')} {o.get('path')} ({o.get('rows_written')} rows)" for o in written))
-    retry = reason == "infrastructure" or (reason == "quality" and retry_on_quality_failure)
+    retry = reason == "infrastructure" or (reason == "quality" and (retry_on_quality_failure or _lost(result)))
     return (AirflowException if retry else AirflowFailException)("\n".join(lines))
+
+
+def _lost(result: Mapping[str, Any]) -> bool:
+    """True when no rule was broken by the data: those that failed could not run, and the infrastructure is to blame."""
+    failed = rules_of(result, "fail")
+    return bool(failed) and all((r.get("error") or {}).get("category") == "infrastructure" for r in failed)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .base import SparquetOperator, as_is, given
+from .arguments import as_is, given
+from .base import SparquetOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -31,7 +32,7 @@ class SparquetRunOperator(SparquetOperator):
         columns: constant columns that are added to the input, by name (templated).
         input_view: publishes the input as a view: a name, or ``{"name": …, "type": "session"|"global"}``.
 
-    The other arguments are those of :class:`SparquetOperator`.
+    The other arguments are those of :class:`~.arguments.SubmitArguments`.
     """
 
     template_fields: Sequence[str] = ("pipeline", "columns", *SparquetOperator.template_fields)
@@ -46,7 +47,7 @@ class SparquetRunOperator(SparquetOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.pipeline = as_is(str(pipeline) if isinstance(pipeline, Path) else pipeline)
+        self.pipeline = as_is(pipeline)
         self.columns = columns
         self.input_view = input_view
 

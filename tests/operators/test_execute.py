@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from sparquet_provider.operators import ColaCheckOperator, SparquetRunOperator
+from sparquet_provider.operators import SparquetRunOperator
 
 
 def execute(operator: Any, ti: Any) -> Any:
@@ -179,51 +179,3 @@ def test_no_secret_in_result_error_or_report(answer: Any, ti: Any, pipeline: dic
         assert "hunter22" not in text
         assert "swordfish" not in text
     assert ti.pushed["return_value"]["params"] == {"src": "/x", "password": "***"}
-
-
-# --- checks --------------------------------------------------------------------------------------------------------
-RULES = [{"type": "row_count", "min": 1}]
-
-
-def test_a_check_is_a_document_of_input_and_rules(answer: Any, ti: Any) -> None:
-    seen = answer()
-    operator = ColaCheckOperator(
-        task_id="gate", source="{src}", format="csv", rules=RULES, on_failure="warn", report={"format": "csv", "path": "/dq"}, pipeline_params={"src": "/in"},
-    )
-    execute(operator, ti)
-    from sparquet_provider.core.text import plain_tree
-
-    request = seen[0][0]
-    assert request.task == "check"
-    assert plain_tree(request.tree) == {
-        "name": "gate", "spark": {"app_name": "gate"}, "input": {"format": "csv", "path": "/in"},
-        "validations": {"on_failure": "warn", "rules": RULES, "sample_rows": 0, "report": {"format": "csv", "path": "/dq"}},
-    }
-
-
-@pytest.mark.parametrize("content", [
-    '[{"type": "row_count", "min": {least}}]', '{"rules": [{"type": "row_count", "min": {least}}]}', '{"validations": {"rules": [{"type": "row_count", "min": {least}}]}}',
-])
-def test_the_rules_of_a_file(answer: Any, ti: Any, tmp_path: Path, content: str) -> None:
-    seen = answer()
-    (tmp_path / "r.json").write_text(content)
-    dag = SimpleNamespace(fileloc=str(tmp_path / "dag.py"), relative_fileloc="dag.py")
-    value = ColaCheckOperator(task_id="gate", input={"format": "csv", "path": "{src}"}, rules="r.json", pipeline_params={"src": "/in", "least": 2, "odd": 1}).execute(
-        {"ti": ti, "dag": dag}
-    )
-    assert seen[0][0].tree["validations"]["rules"] == [{"type": "row_count", "min": 2}]
-    assert [w["code"] for w in value["warnings"]] == ["PARAMETER_NOT_USED"]
-    assert "'odd'" in value["warnings"][0]["message"]
-
-
-def test_one_source_has_to_be_given(answer: Any, ti: Any) -> None:
-    answer()
-    for given in ({}, {"input": {"format": "csv", "path": "/x"}, "source": "/x"}):
-        with pytest.raises(AirflowFailException, match="either input .* or source"):
-            execute(ColaCheckOperator(task_id="gate", rules=RULES, **given), ti)
-
-
-def test_a_faulty_rule_is_named(answer: Any, ti: Any) -> None:
-    answer()
-    with pytest.raises(AirflowFailException, match="/validations/rules/0/type.*row_count"):
-        execute(ColaCheckOperator(task_id="gate", source="/x", rules=[{"type": "row_cuont"}]), ti)

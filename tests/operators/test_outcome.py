@@ -51,6 +51,24 @@ def test_quality_may_be_tried_again() -> None:
     assert type(error_of(result(status="failed", reason="data"), retry_on_quality_failure=True)) is AirflowFailException
 
 
+def test_rules_that_the_infrastructure_broke_are_tried_again_and_others_are_not() -> None:
+    lost = {"code": "a", "severity": "fail", "message": "could not run", "error": {"code": "ENGINE_FAILED", "category": "infrastructure"}}
+    faulty = {**lost, "error": {"code": "COLUMN_NOT_FOUND", "category": "data"}}
+    for rules, kind in (([lost], AirflowException), ([lost, RULES[0]], AirflowFailException), ([faulty], AirflowFailException)):
+        assert type(error_of(result(status="failed", reason="quality", validation_results=[RULES[1], *rules]))) is kind
+
+
+def test_names_of_broken_rules_are_xcoms_of_their_own(ti: Any) -> None:
+    push(ti, result(validation_results=RULES), 10_000, None)
+    assert ti.pushed == {"failed_rules": ["have a key"], "warned_rules": ["range(x)"]}
+    ti.pushed.clear()
+    push(ti, result(validation_results=RULES[1:2]), 10_000, None)
+    assert ti.pushed == {"failed_rules": [], "warned_rules": []}
+    ti.pushed.clear()
+    push(ti, result(), 10_000, None)
+    assert ti.pushed == {}, "a run without rules has no such lists"
+
+
 def test_what_was_written_before_a_failure_is_said() -> None:
     outputs = [{"status": "written", "format": "delta", "path": "/a", "rows_written": 3}, {"status": "failed", "format": "csv", "path": "/b"}]
     assert "Written before: delta /a (3 rows)" in str(error_of(result(status="failed", reason="infrastructure", outputs=outputs)))
@@ -67,7 +85,7 @@ def test_a_small_result_is_pushed_whole_with_every_variable(ti: Any) -> None:
 def test_large_parts_are_left_out_with_the_place_of_the_full_result(ti: Any) -> None:
     large = result(variables={"big": ["x" * 100] * 100, "small": 1}, validation_results=RULES, steps=[{"at": f"/transformations/{i}"} for i in range(20)])
     small, warnings = push(ti, large, 2000, "/results/r.json")
-    assert ti.pushed == {"small": 1}
+    assert ti.pushed == {"small": 1, "failed_rules": ["have a key"], "warned_rules": ["range(x)"]}
     assert len(json.dumps(small)) < 2000 + 500, "the warning itself comes on top"
     assert small["validation_results"][0]["code"] == "C1"
     assert "variables" not in small
@@ -85,7 +103,7 @@ def test_without_a_place_the_warning_names_the_option(ti: Any) -> None:
 def test_the_verdict_stays_whatever_the_limit(limit: int) -> None:
     large = result(
         validation_results=RULES * 20, message="m" * 3000, error="e" * 3000, params={"p": "x" * 300}, warnings=[{"code": "W"}] * 30,
-        outputs=[{"status": "written", "details": {"x": "y" * 400}}] * 3, steps=[{}] * 100, engine={},
+        outputs=[{"status": "written", "details": {"x": "y" * 400}}] * 3, quarantine=[{"status": "written", "details": {"x": "y" * 400}}], steps=[{}] * 100, engine={},
     )
     small, dropped = compact(large, limit)
     assert (small["pipeline_name"], small["status"], small["reason"]) == ("orders", "success", "done")
@@ -95,6 +113,6 @@ def test_the_verdict_stays_whatever_the_limit(limit: int) -> None:
 
 
 def test_a_variable_cannot_take_the_place_of_the_result(ti: Any) -> None:
-    _, warnings = push(ti, result(variables={"return_value": 1, "sparquet_report_url": "x"}), 1000, None)
+    _, warnings = push(ti, result(variables={"return_value": 1, "sparquet_report_url": "x", "failed_rules": 1}), 1000, None)
     assert ti.pushed == {}
-    assert "the variable return_value, the variable sparquet_report_url" in str(warnings[0])
+    assert "the variable return_value, the variable sparquet_report_url, the variable failed_rules" in str(warnings[0])

@@ -13,6 +13,9 @@ from airflow.sdk import DAG, literal
 from airflow.sdk.definitions._internal.templater import LiteralValue
 
 from sparquet_provider.operators import ColaCheckOperator, SparquetRunOperator
+from sparquet_provider.operators.arguments import SubmitArguments
+from sparquet_provider.operators.checks import CheckArguments
+from sparquet_provider.sensors import ColaCheckSensor
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = {
@@ -30,8 +33,10 @@ def test_a_document_in_the_dag_file_is_never_rendered() -> None:
     for document in (DOCUMENT, literal(DOCUMENT)):
         assert rendered(SparquetRunOperator(task_id="t", pipeline=document)).pipeline == DOCUMENT
     rules = [{"type": "sql", "condition": "x IN ({{ids}})"}]
-    check = rendered(ColaCheckOperator(task_id="t", input={"format": "view", "path": "{{v}}"}, rules=rules, report={"format": "csv", "path": "{{p}}"}))
-    assert (check.rules, check.input, check.report) == (rules, {"format": "view", "path": "{{v}}"}, {"format": "csv", "path": "{{p}}"})
+    block, split = {"format": "view", "path": "{{v}}"}, {"invalid": {"format": "csv", "path": "{{q}}"}}
+    check = rendered(ColaCheckOperator(task_id="t", input=block, rules=tuple(rules), report={"format": "csv", "path": "{{p}}"}, quarantine=split))
+    assert (list(check.rules), check.input, check.report, check.quarantine) == (rules, block, {"format": "csv", "path": "{{p}}"}, split)
+    assert rendered(ColaCheckOperator(task_id="t", pipeline=DOCUMENT)).pipeline == DOCUMENT
 
 
 def test_paths_and_parameters_are_rendered() -> None:
@@ -42,8 +47,13 @@ def test_paths_and_parameters_are_rendered() -> None:
     assert run.pipeline == "p/manual__1.json"
     assert run.pipeline_params == {"r": "manual__1", "n": [1, "manual__1"]}
     assert (run.columns, run.conf, run.result_dir, run.env_vars) == ({"c": "manual__1"}, {"spark.x": "manual__1"}, "/r/manual__1", {"E": "manual__1"})
-    check = rendered(ColaCheckOperator(task_id="t", source="s.{{ run_id }}", rules="r/{{ run_id }}.json"))
-    assert (check.source, check.rules) == ("s.manual__1", "r/manual__1.json")
+    check = rendered(ColaCheckOperator(
+        task_id="t", source=Path("s/{{ run_id }}"), rules=Path("r/{{ run_id }}.json"), as_of="{{ run_id }}", on_failure="{{ run_id }}", format="{{ run_id }}",
+    ))
+    assert (check.source, check.rules) == ("s/manual__1", "r/manual__1.json")
+    assert check.as_of == check.on_failure == check.format == "manual__1"
+    other = rendered(ColaCheckSensor(task_id="t", table="t.{{ run_id }}", pipeline="p/{{ run_id }}.json", pipeline_part="outputs/{{ run_id }}"))
+    assert (other.table, other.pipeline, other.pipeline_part) == ("t.manual__1", "p/manual__1.json", "outputs/manual__1")
 
 
 def test_without_a_logical_date_ds_fails_clearly_and_run_id_works() -> None:
@@ -71,9 +81,12 @@ def test_secrets_of_parameters_are_masked_where_airflow_stores_rendered_fields()
 
 
 def test_default_args_reach_the_shared_arguments() -> None:
-    with DAG("d", default_args={"conn_id": "my_spark", "strict": False, "executor_memory": "2g"}):
+    with DAG("d", default_args={"conn_id": "my_spark", "strict": False, "executor_memory": "2g", "poke_interval": 7, "sample_rows": 3}):
         run = SparquetRunOperator(task_id="t", pipeline="p.json")
-    assert (run.conn_id, run.strict, run.executor_memory) == ("my_spark", False, "2g")
+        wait = ColaCheckSensor(task_id="wait", table="t", rules="r.json")
+    for task in (run, wait):
+        assert (task.conn_id, task.strict, task.executor_memory) == ("my_spark", False, "2g")
+    assert (wait.poke_interval, wait.sample_rows) == (7, 3)
 
 
 def test_an_argument_that_does_not_exist_is_refused() -> None:
@@ -84,9 +97,8 @@ def test_an_argument_that_does_not_exist_is_refused() -> None:
 def test_no_argument_has_a_name_of_airflows() -> None:
     import inspect
 
-    for cls in (SparquetRunOperator, ColaCheckOperator):
-        names = {n for c in cls.__mro__[:2] for n in inspect.signature(c.__init__).parameters}
-        assert not names & {"params", "doc"}
+    for cls in (SubmitArguments, CheckArguments, SparquetRunOperator, ColaCheckOperator, ColaCheckSensor):
+        assert not set(inspect.signature(cls.__init__).parameters) & {"params", "doc"}
 
 
 def test_every_submit_option_of_airflows_operator_is_there() -> None:
@@ -98,7 +110,7 @@ def test_every_submit_option_of_airflows_operator_is_there() -> None:
     # Not for Python documents; OpenLineage and durable runs have ways of their own.
     theirs -= {"self", "kwargs", "application", "application_args", "java_class", "reconnect_on_retry", "durable"}
     theirs -= {"openlineage_inject_parent_job_info", "openlineage_inject_transport_info"}
-    assert theirs <= set(inspect.signature(SparquetRunOperator.__mro__[1].__init__).parameters)
+    assert theirs <= set(inspect.signature(SubmitArguments.__init__).parameters)
     own = {"pipeline_params", "exchange_path", "exchange_uri", "result_dir"}
     assert set(SparkSubmitOperator.template_fields) - {"application", "application_args"} <= set(SparquetRunOperator.template_fields) - own
 
@@ -109,39 +121,25 @@ def test_dags_with_the_operators_serialize() -> None:
     with DAG("d") as dag:
         run = SparquetRunOperator(task_id="run", pipeline=DOCUMENT, pipeline_params={"a": 1})
         gate = ColaCheckOperator(task_id="gate", source="/s", rules=[{"type": "row_count", "min": 1}])
+        wait = ColaCheckSensor(task_id="wait", table="t", rules=[{"type": "row_count", "min": 1}], mode="reschedule")
         many = SparquetRunOperator.partial(task_id="many", pipeline="p.json").expand(pipeline_params=[{"a": 1}, {"a": 2}])
-        gate >> run >> many
+        tables = ColaCheckOperator.partial(task_id="tables", rules="r.json").expand(table=["a", "b"])
+        wait >> gate >> run >> many >> tables
     data = DagSerialization.serialize_dag(dag)
     back = DagSerialization.deserialize_dag(data)
-    assert set(back.task_dict) == {"run", "gate", "many"}
+    assert set(back.task_dict) == {"run", "gate", "many", "wait", "tables"}
+    assert back.task_dict["wait"].reschedule is True
     assert [link.name for link in back.task_dict["run"].operator_extra_links] == ["Sparquet report"]
     assert isinstance(run.pipeline, LiteralValue)
 
 
 def test_importing_the_operators_is_cheap_and_brings_no_spark() -> None:
     code = (
-        "import sys, time, airflow.sdk; from airflow.sdk import BaseOperator, BaseOperatorLink, literal; t = time.perf_counter()\n"
-        "import sparquet_provider.operators; s = time.perf_counter() - t\n"
+        "import sys, time, airflow.sdk; from airflow.sdk import BaseOperator, BaseOperatorLink, BaseSensorOperator, literal; t = time.perf_counter()\n"
+        "import sparquet_provider.operators, sparquet_provider.sensors; s = time.perf_counter() - t\n"
         "print(s, [m for m in sys.modules if m.startswith(('pyspark', 'py4j', 'airflow.providers.apache.spark.hooks', 'airflow.providers.apache.spark.operators'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     seconds, modules = done.stdout.splitlines()[-1].split(" ", 1)
     assert float(seconds) < 0.3
     assert modules == "[]"
-
-
-def test_the_provider_describes_itself() -> None:
-    from importlib import import_module
-
-    from airflow.providers_manager import _create_provider_info_schema_validator
-
-    from sparquet_provider.get_provider_info import get_provider_info
-
-    info = get_provider_info()
-    _create_provider_info_schema_validator().validate(info)
-    for kind in ("hooks", "operators"):
-        for module in info[kind][0]["python-modules"]:
-            import_module(module)
-    for name in info["extra-links"]:
-        module, _, cls = name.rpartition(".")
-        assert getattr(import_module(module), cls)

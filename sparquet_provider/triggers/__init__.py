@@ -1,0 +1,1 @@
+"""Triggers: what waits in Airflow's triggerer. Nothing here starts Spark."""
