@@ -10,7 +10,7 @@ BIN := $(if $(filter /%,$(VENV)),,$$PWD/)$(VENV)/bin
 RUN := PATH="$(BIN):$$PATH" PYSPARK_PYTHON=python PYSPARK_DRIVER_PYTHON=python
 INPUTS := pyproject.toml constraints/tested.txt scripts/setup.sh
 
-.PHONY: help demo test quick bench lint docs clean setup setup-dev
+.PHONY: help demo test test-core test-airflow quick bench lint docs clean setup setup-dev
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -18,8 +18,14 @@ help: ## show this list
 demo: $(VENV)/.demo-ready ## run the example DAG customer_revenue on a local Spark
 	@$(RUN) python scripts/demo.py
 
-test: $(VENV)/.dev-ready ## run all tests
-	$(RUN) python -m pytest -m ""
+test: $(VENV)/.dev-ready ## run all tests, in two halves side by side
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-core test-airflow
+
+test-core: $(VENV)/.dev-ready
+	$(RUN) python -m pytest -m "" -p no:cacheprovider tests/core
+
+test-airflow: $(VENV)/.dev-ready
+	$(RUN) python -m pytest -m "" -p no:cacheprovider --ignore=tests/core
 
 quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
 	$(RUN) python -m pytest
