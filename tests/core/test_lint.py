@@ -61,6 +61,11 @@ RIGHT: dict[str, Any] = {
             {"type": "regex", "column": "id", "pattern": "x"},
             {"type": "row_count", "min": 1},
             {"type": "sql", "query": "SELECT true"},
+            {"type": "missing_percent", "targets": ["id", "n"], "must_be": "< 5%", "warn": "= 0"},
+            {"type": "invalid_count", "column": "id", "valid_values": ["a"], "must_be": "= 0"},
+            {"type": "freshness", "column": "n", "must_be": "< 1d"},
+            {"type": "foreign_key", "columns": ["id"], "source": {"format": "parquet", "path": "/reference"}},
+            {"type": "column_comparison", "column": "id", "operator": "<=", "other": "n"},
             {"type": "sql", "failed_rows": "SELECT * FROM _validation_df", "output": {"format": "parquet", "path": "/bad"}},
         ],
     },
@@ -106,7 +111,7 @@ def objects(tree: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 #: Keys whose inner keys belong to the user, so that nothing in them is wrong.
 FREE = ("options", "configs", "mappings", "fields", "columns", "value", "b")
-REQUIRED = {"name", "input", "type", "format", "condition", "mappings", "column", "fields", "query", "with", "as", "by", "agg", "pattern"}
+REQUIRED = {"name", "input", "type", "format", "condition", "mappings", "column", "fields", "query", "with", "as", "by", "agg", "pattern", "operator", "other"}
 
 
 def mutate(random: Random) -> tuple[dict[str, Any], str]:
