@@ -306,11 +306,22 @@ class Validations(Spec):
                 if getattr(self, key):
                     reason = f"{key} goes with outputs (valid, invalid) or with quarantine"
                     yield Problem("INVALID_COMBINATION", at + pointer(key), {"reason": reason, "remedy": "Add outputs.invalid, or remove it."})
+        for i, entry in enumerate(self.rules):
+            if getattr(entry, "history", self) is None:
+                yield from self._check_history(at + pointer("rules", i))
         known = {code for entry in self.rules for _, rule in entry.expanded() for code in (rule.code or rule.expression(),)}
         for i, code in enumerate(self.quarantine_rules):
             if code not in known:
                 facts = {"found": code, "expected": sorted(known), "nearest": nearest(code, known)}
                 yield Problem("WRONG_CHOICE", at + pointer("quarantine_rules", i), facts)
+
+    def _check_history(self, at: str) -> Iterator[Problem]:
+        """A rule that looks back at earlier results needs a report that keeps them."""
+        if self.report is None:
+            yield Problem("MISSING_KEY", at, {"expected": "history", "hint": ", an input block, or a report with mode append"})
+        elif self.report.canonical_mode != "append":
+            reason = f"the report's mode is {self.report.mode}, so no earlier results are kept for this rule"
+            yield Problem("INVALID_COMBINATION", at, {"reason": reason, "remedy": "Write the report with mode append."}, "warning")
 
 
 @spec

@@ -62,7 +62,7 @@ def _lint(
     problems += _check_variables(parse, tree, strict)
     if isinstance(tree, Mapping):
         problems += _check_packages(tree)
-    if isinstance(document, Pipeline):
+    if document is not None:
         problems += document_conflicts(document)
     problems = [_in_file(p, files or {}) for p in problems]
     problems.sort(key=lambda p: p.severity)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ..document import Output, Pipeline, Source
+from ..document import Check, Output, Pipeline, Source
 from ..errors import Problem, pointer
 from ..spec import Spec, members_of
 from ..storage import qualified
@@ -27,10 +27,10 @@ FILES = frozenset({"csv", "json", "orc", "parquet", "text", "txt"})
 _TABLES = frozenset({"delta", "iceberg"})
 
 
-def document_conflicts(pipeline: Pipeline) -> Iterator[Problem]:
+def document_conflicts(document: Pipeline | Check) -> Iterator[Problem]:
     """Destinations that overwrite a source of the same document or another destination; no Spark, no I/O."""
-    outputs = [(at, o) for at, o in _parts(pipeline, Output) if o.path and "{{" not in o.path]
-    read = [path for _, s in _parts(pipeline, Source) if s.format in FILES | _TABLES for path in s.paths if is_location(path) or s.format in FILES]
+    outputs = [(at, o) for at, o in _parts(document, Output) if o.path and "{{" not in o.path]
+    read = [path for _, s in _parts(document, Source) if s.format in FILES | _TABLES for path in s.paths if is_location(path) or s.format in FILES]
     for at, output in outputs:
         lost = next((path for path in read if "{{" not in path and overlap(path, output.path or "")), None)
         if _replaces_files(output) and lost is not None:

@@ -7,6 +7,7 @@ duplicates are verified by the keys themselves, on the rows with a repeated hash
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -137,7 +138,9 @@ def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, ru
 
     rows = df.where(metric.filter) if metric.filter else df
     keys = rows.where(_not_all_null(metric)).select(*_named(metric), F.expr(number).alias("h"))
-    repeated = run.spark.createDataFrame([(r,) for r in by_number.repeats or ()], "h BIGINT")
+    # As JSON, since a frame made of Python rows would start Python workers.
+    listed = F.from_json(F.lit(json.dumps(by_number.repeats)), "array<bigint>")
+    repeated = run.spark.range(1).select(F.explode(listed).alias("h"))
     true = _counts(keys.join(F.broadcast(repeated), "h", "left_semi").drop("h"))
     return KeyCounts(by_number.counts.rows, by_number.counts.distinct - by_number.whole + true.distinct, true.repeated)
 
