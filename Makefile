@@ -10,7 +10,7 @@ BIN := $(if $(filter /%,$(VENV)),,$$PWD/)$(VENV)/bin
 RUN := PATH="$(BIN):$$PATH" PYSPARK_PYTHON=python PYSPARK_DRIVER_PYTHON=python
 INPUTS := pyproject.toml constraints/tested.txt scripts/setup.sh
 
-.PHONY: help demo test test-core test-airflow quick bench lint docs clean setup setup-dev
+.PHONY: help demo test test-core test-airflow quick campaign bench lint docs clean setup setup-dev
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -29,6 +29,9 @@ test-airflow: $(VENV)/.dev-ready
 
 quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
 	$(RUN) python -m pytest
+
+campaign: $(VENV)/.dev-ready ## compare the quality rules with the oracle, long (FRAMES=500, SEED=… repeats a run)
+	SPARQUET_CAMPAIGN=$(or $(FRAMES),500) SPARQUET_SEED=$(or $(SEED),0) $(RUN) python -m pytest -m "" -s tests/core/quality/test_differential.py
 
 bench: $(VENV)/.dev-ready ## measure (ARGS=… are passed on)
 	$(RUN) python -m benchmarks $(ARGS)
