@@ -87,7 +87,7 @@ def aggregate_columns(metrics: list[Aggregate]) -> list[Any]:
     """The metrics as named columns (``m0``, ``m1`` …) for ``agg`` or ``observe``."""
     from pyspark.sql import functions as F
 
-    return [F.expr(m.expression()).alias(f"m{i}") for i, m in enumerate(metrics)]
+    return [F.expr(f"{m.expression()} AS m{i}") for i, m in enumerate(metrics)]
 
 
 def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] | None = None) -> list[CheckResult]:
@@ -99,7 +99,7 @@ def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] 
     values.update({m: sources.clock(m, run) for m in plan.of(Clock)})
     missing = [m for m in aggregates_of(plan) if m not in values]
     if missing:
-        _aggregate(frame, missing, values, failures)
+        _aggregate(frame, missing, run, values, failures)
     if keys := plan.of(Keys):
         exact = {m for at, rule in plan.rules for m in plan.metrics.get(at, ()) if isinstance(m, Keys) and getattr(rule, "exact", False)}
         _together_or_alone(lambda some: measure_keys(frame, some, run, values.get(ROWS), exact), keys, frame, values, failures)
@@ -111,11 +111,13 @@ def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] 
     return [_judge(df, at, rule, plan, values, failures, run) for at, rule in plan.rules]
 
 
-def _aggregate(df: DataFrame, metrics: list[Aggregate], values: dict[Metric, Any], failures: Failures) -> None:
+def _aggregate(df: DataFrame, metrics: list[Aggregate], run: Run, values: dict[Metric, Any], failures: Failures) -> None:
     """One pass for all."""
 
     def measured(some: list[Aggregate]) -> dict[Metric, Any]:
-        row = df.agg(*aggregate_columns(some)).collect()[0]
+        # By default Spark generates no code for more than 100 columns.
+        with run.engine.setting("spark.sql.codegen.wholeStage.maxFields", str(max(100, 2 * len(some)))):
+            row = df.agg(*aggregate_columns(some)).collect()[0]
         return {m: row[i] for i, m in enumerate(some)}
 
     _together_or_alone(measured, metrics, df, values, failures)
