@@ -1,4 +1,8 @@
-"""``python -m benchmarks [NAME …]``: run all benchmarks but those that take very long, or the named ones, and print ratios."""
+"""``python -m benchmarks [NAME …]``: run all benchmarks but those that take very long, or the named ones, and print ratios.
+
+``BENCH_REPETITIONS`` is how often each variant is measured; ``BENCH_ROWS`` the rows of quality, split and peers; ``BENCH_PEERS`` narrows the other
+tools; ``BENCH_KEYS`` are the keys of uniqueness. ``$SPARQUET_HOME`` keeps ten million rows and the environments of other tools.
+"""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ def main(folder: Path) -> None:
     spark.stop()
     reports, failures = [], []
     for name in names:
+        print(f"measuring {name} …", flush=True)
         try:
             reports.append(_run(name, pythons[name], place, folder))
         except subprocess.CalledProcessError as error:
