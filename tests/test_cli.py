@@ -19,7 +19,7 @@ CHECK: dict[str, Any] = {
     "name": "orders_gate", "input": {"format": "csv", "path": "{folder}/orders.csv"},
     "validations": {
         "rules": [
-            {"type": "not_null", "column": "id", "code": "C1", "name": "have a key"}, {"type": "row_count", "min": 1},
+            {"type": "not_null", "column": "id", "code": "C1", "name": "have a key"}, {"type": "row_count", "min": 1, "code": "rows"},
             {"type": "missing_percent", "column": "country", "must_be": "< 90%", "warn": "= 0"},
         ],
         "outputs": {"invalid": {"format": "csv", "path": "{folder}/bad"}}, "report": {"format": "csv", "path": "{folder}/report"},
@@ -177,7 +177,7 @@ def test_a_check_for_real(spark: Any, write: Any, tmp_path: Path, capsys: pytest
     assert cli.main(["check", write("c.json", CHECK), *folder, "--html", str(tmp_path / "r.html")]) == cli.QUALITY_FAILED
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "orders_gate: failed (quality), score 67%"
-    assert [line.split()[:2] for line in lines[1:4]] == [["FAIL", "C1"], ["PASS", "row_count"], ["WARN", "missing_percent(country):"]]
+    assert [line.split()[:2] for line in lines[1:4]] == [["FAIL", "C1"], ["PASS", "rows:"], ["WARN", "missing_percent(country):"]]
     assert list((tmp_path / "bad").glob("*.csv"))
     assert list((tmp_path / "report").glob("*.csv"))
     assert "1 of 3" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -63,11 +63,11 @@ def test_the_worst_comes_first() -> None:
 
 def test_the_bar_is_the_share_of_bad_rows_and_only_where_rows_are_counted() -> None:
     text = page(result())
-    assert re.findall(r"width:([\d.]+)%", text) == ["60.0", "50.0", "1.0"], "the score, not_null, missing_percent; not row_count, freshness, nor what could not run"
+    assert re.findall(r"<i style='width:([\d.]+)%", text) == ["60.0", "50.0", "1.0"], "the score, not_null, missing_percent; not row_count, freshness, nor what could not run"
     whole = CheckResult("sql", False, "m", 1, False, code="s", rows=10, rule_params={"query": "SELECT false"}).to_dict()
     some = CheckResult("mine", False, "m", 1, code="c", rows=10_000).to_dict()
     text = page(result(validation_results=[whole, some], score=None))
-    assert re.findall(r"width:([\d.]+)%", text) == ["0.0"]
+    assert re.findall(r"<i style='width:([\d.]+)%", text) == ["0.0"]
     assert "< 0.1 %" in words(text)
 
 

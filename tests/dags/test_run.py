@@ -76,19 +76,28 @@ def test_customer_revenue(run_dags: Run, data: Path, spark: Any) -> None:
 
 def test_quality_gate(run_dags: Run, data: Path, spark: Any) -> None:
     (good,) = run_dags("quality_gate")
-    assert states(good) == {"check_customers": "success", "publish_customers": "success"}
+    assert states(good) == {"wait_for_customers": "success", "check_customers": "success", "publish_customers": "success", "name_broken_rules": "skipped"}
     assert xcom(good, "publish_customers")["rows_written"] == demo_data.CUSTOMERS
     written = spark.read.format("delta").load(str(data / "analytics" / "customers"))
     assert {row.email for row in written.collect()} == {customer["email"].lower() for customer in demo_data.customers()}
+    assert [side["rows_written"] for side in xcom(good, "check_customers")["quarantine"]] == [0]
 
     landing = data / "landing" / "customers" / "customers.csv"
     landing.write_text(landing.read_text(encoding="utf-8") + "1,Again,again@example.com,br,2026-01-01\n", encoding="utf-8")
     (bad,) = run_dags("quality_gate")
     assert bad["state"] == "failed"
-    assert states(bad) == {"check_customers": "failed", "publish_customers": "upstream_failed"}
+    assert states(bad) == {
+        "wait_for_customers": "success", "check_customers": "failed", "publish_customers": "upstream_failed", "name_broken_rules": "success",
+    }
     verdict = xcom(bad, "check_customers")
-    assert {check["rule_type"]: check["failed_count"] for check in verdict["validation_results"] if not check["passed"]} == {"unique": 2, "regex": 1}
+    assert {check["rule_type"]: check["failed_count"] for check in verdict["validation_results"] if not check["passed"]} == {"unique": 2, "accepted_values": 1}
+    code = next(check["code"] for check in verdict["validation_results"] if check["rule_type"] == "accepted_values")
+    assert xcom(bad, "name_broken_rules") == f"one row per customer, {code}"
     assert written.count() == demo_data.CUSTOMERS
+    quarantined = spark.read.format("delta").load(str(data / "quarantine" / "customers")).collect()
+    assert sorted((row.name, row.broken_rules) for row in quarantined) == [
+        ("Again", ["unique(id)", code]), (demo_data.customers()[0]["name"], ["unique(id)"]),
+    ]
 
 
 def test_daily_backfill_may_be_repeated(run_dags: Run, data: Path, spark: Any) -> None:

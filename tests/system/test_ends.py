@@ -31,7 +31,7 @@ def test_states_and_tries(ended: Outcome) -> None:
         "success": "success", "read_success": "success", "skipped": "skipped", "read_skipped": "success", "not_reached": "skipped",
         "quality": "failed", "read_quality": "success", "data": "failed", "lint": "failed", "infrastructure": "success",
         "mapped[0]": "success", "mapped[1]": "skipped", "mapped[2]": "failed", "collect": "success", "empty": "skipped",
-        "timeout": "failed", "gate": "success", "closed_gate": "failed", "delta": "success",
+        "timeout": "failed", "gate": "success", "closed_gate": "failed", "verdict": "success", "delta": "success",
     }
     assert {name: n for name, n in ended.tries.items() if n > 1} == {"infrastructure": 2}, "only faults of the infrastructure are tried again"
 
@@ -64,7 +64,7 @@ def test_a_child_reads_the_summary_of_a_skipped_and_of_a_failed_run(ended: Outco
 
 
 def test_a_failed_gate_names_its_rules_and_writes_nothing(ended: Outcome, data: Path) -> None:
-    text = (data / "callback").read_text()
+    text = (data / "callback_quality").read_text()
     assert "C042" in text
     assert "not_null" not in text
     assert not (data / "out" / "quality").exists()
@@ -93,12 +93,30 @@ def test_a_faulty_document_is_reported_whole_and_not_submitted(ended: Outcome) -
     assert "return_value" not in ended.xcoms.get("lint", {})
 
 
-def test_checks(ended: Outcome) -> None:
-    (rule,) = ended.xcoms["gate"]["return_value"]["validation_results"]
-    assert (rule["passed"], rule["rule_type"]) == (True, "not_null")
-    result = ended.xcoms["closed_gate"]["return_value"]
-    assert (result["status"], result["reason"]) == ("failed", "quality")
-    assert "enough orders" in ended.log
+def test_a_gate_of_a_function_passes_with_a_warning(ended: Outcome) -> None:
+    xcoms = ended.xcoms["gate"]
+    assert [(r["rule_type"], r["severity"]) for r in xcoms["return_value"]["validation_results"]] == [("not_null", "pass"), ("row_count", "warn")]
+    assert (xcoms["failed_rules"], xcoms["warned_rules"]) == ([], ["many orders"])
+    assert "[WARN] many orders: " in ended.log
+
+
+def test_a_closed_gate_has_one_try_and_names_its_rules(ended: Outcome, data: Path) -> None:
+    xcoms = ended.xcoms["closed_gate"]
+    assert (xcoms["return_value"]["status"], xcoms["return_value"]["reason"]) == ("failed", "quality")
+    assert ended.tries["closed_gate"] == 1
+    text = (data / "callback_closed_gate").read_text()
+    assert "- enough orders: " in text
+    assert "- C7: " in text
+    assert ended.xcoms["verdict"]["return_value"] == ["quality", ["enough orders", "C7"], ["missing_count(id)"]]
+
+
+def test_a_closed_gate_has_split_the_rows(ended: Outcome, data: Path) -> None:
+    import pyarrow.parquet as pq
+
+    (bad,) = (data / "out" / "closed_gate").glob("*.parquet")
+    assert [(row["amount"], row["_broken"]) for row in pq.read_table(bad).to_pylist()] == [(1.5, ["C7"])]
+    good = "".join(file.read_text() for file in (data / "out" / "closed_gate_valid").glob("*.csv"))
+    assert [line.split(",")[0] for line in good.splitlines()] == ["id", "2", "3"]
 
 
 def test_delta_needs_no_configuration(ended: Outcome, data: Path) -> None:

@@ -34,8 +34,13 @@ def read(result):
     return f"{result['status']} {result['reason']} {result['message']}"
 
 
+@task(trigger_rule="all_done")
+def verdict(result, failed, warned):
+    return [result["reason"], failed, warned]
+
+
 def remember(context):
-    with open(f"{DATA}/callback", "w") as file:
+    with open(f"{DATA}/callback_{context['ti'].task_id}", "w") as file:
         file.write(str(context["exception"]))
 
 
@@ -103,8 +108,20 @@ with DAG("ends", schedule=None, start_date=datetime(2026, 1, 1), default_args=DE
     )
 
     where = {"format": "csv", "path": f"{DATA}/orders.csv", "options": {"header": True}}
-    ColaCheckOperator(task_id="gate", input=where, rules=[{"type": "not_null", "columns": ["id"]}])
-    ColaCheckOperator(task_id="closed_gate", input=where, rules="rules.json", pipeline_params={"least": 50})
+
+    @task.cola_check(input=where)
+    def gate(least):
+        return {
+            "rules": [{"type": "not_null", "columns": ["id"]}, {"type": "row_count", "must_be": ">= {least}", "warn": ">= 100", "name": "many orders"}],
+            "pipeline_params": {"least": least},
+        }
+
+    gate(2)
+    closed = ColaCheckOperator(
+        task_id="closed_gate", input=where, rules="rules.json", pipeline_params={"least": 50}, on_failure_callback=remember, annotate="_broken",
+        quarantine={"invalid": output("closed_gate"), "valid": {"format": "csv", "path": f"{DATA}/out/closed_gate_valid"}},
+    )
+    verdict(closed.output, closed.output["failed_rules"], closed.output["warned_rules"])
 
     SparquetRunOperator(task_id="delta", pipeline=source(output={"format": "delta", "path": f"{DATA}/out/delta", "mode": "overwrite"}))
 
