@@ -16,7 +16,7 @@ from .plan import explain_rules
 from .quality import engine as quality
 from .quality import profile
 from .quality.report import results_frame
-from .quality.split import flag
+from .quality.split import flag, refuse_taken_names
 from .registry import Registry
 from .result import CheckResult
 from .spec import Parse
@@ -89,6 +89,7 @@ class Cola:
         Raises:
             SparquetError: a rule is wrong or does not fit the columns.
         """
+        refuse_taken_names(df, {"annotate": annotate, "reasons": reasons}, "")
         flagged = flag(df, self._parse(rules), self._context(df), codes)
         return ColaSplit(flagged.valid(), flagged.invalid(annotate, reasons))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -155,6 +156,16 @@ class Output(Spec):
         return self.mode.casefold()
 
 
+def check_instant(text: str | None, at: str) -> Iterator[Problem]:
+    """The defect of a text that is no ISO timestamp; one that a runtime variable will give is not looked at."""
+    if text is None or "{{" in text:
+        return
+    try:
+        dt.datetime.fromisoformat(text)
+    except ValueError:
+        yield Problem("WRONG_TYPE", at, {"found": repr(text), "expected": "an ISO timestamp", "hint": ", such as 2026-01-31T06:00:00Z"})
+
+
 @spec
 class Rule(Spec):
     """One data-quality rule. A new one is a subclass in its own file under ``quality/checks/``."""
@@ -268,6 +279,8 @@ class Quarantine(Spec):
     def check(self, at: str) -> Iterator[Problem]:
         if self.valid is None and self.invalid is None:
             yield Problem("MISSING_KEY", at, {"expected": "invalid", "hint": ", or valid, or both"})
+        elif self.valid is not None and self.invalid is not None and (self.valid.format, self.valid.path) == (self.invalid.format, self.invalid.path):
+            yield Problem("OUTPUTS_COLLIDE", at + "/valid/path", {"found": self.valid.path})
 
     @property
     def sides(self) -> tuple[tuple[str, Output], ...]:
@@ -301,6 +314,11 @@ class Validations(Spec):
     quarantine: Annotated[bool, Field("Write only the valid rows to the main outputs.")] = False
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from check_instant(self.as_of, at + "/as_of")
+        if self.outputs is not None and not self.rules:
+            yield Problem("INVALID_COMBINATION", at + "/outputs", {"reason": "there are no rules to split the rows by", "remedy": "Add rules."})
+        if self.annotate is not None and self.annotate == self.reasons:
+            yield Problem("COLUMN_COLLISION", at + "/reasons", {"found": self.reasons})
         if self.outputs is None and not self.quarantine:
             for key in ("annotate", "reasons", "quarantine_rules"):
                 if getattr(self, key):

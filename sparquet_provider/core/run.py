@@ -23,7 +23,7 @@ from .plan import Plan, describe_output, describe_source, explain, plan, sides_t
 from .quality import engine as quality
 from .quality.checks.volume_anomaly import VolumeAnomaly
 from .quality.report import report_frame
-from .quality.split import FLAG, Flagged, flag
+from .quality.split import FLAG, Flagged, flag, refuse_taken_names
 from .registry import Registry
 from .result import CheckResult, OutputResult, PipelineResult, StepResult
 from .skip import skips
@@ -127,12 +127,14 @@ class _Execution:
         if validations is None or not rules:
             self._write_all(df, 0)
             return
+        if sides:
+            refuse_taken_names(df, {"annotate": validations.annotate, "reasons": validations.reasons}, "/validations")
         planned = quality.plan_rules(df, rules)
         measured, next_output = None, 0
         if self.plan.with_write and planned.only_aggregates:
             measured, next_output = self._write_and_observe(df, planned)
         results = self._measure(df, planned, validations, measured)
-        valid = self._split(df, planned, validations)
+        valid = self._split(df, quality.that_ran(planned, results), validations)
         self._judge(results, validations)
         self._write_all(valid, next_output)
 
@@ -219,21 +221,19 @@ class _Execution:
         for found in results:
             log.log(logging.INFO if found.severity == "pass" else logging.WARNING, "rule %s", found)
         log.info("measured %d rules (%.1f s)", len(results), time.monotonic() - started)
-        quality.write_failed_rows(df, planned.rules, run, self._write_rows)
         if validations.report is not None:
             self.at = "/validations/report"
             frame = report_frame(self.engine.spark, self.result, self.ctx.ingestion_ts)
             self.result.report = self._write_rows(frame, validations.report, self.at)
+        quality.write_failed_rows(df, quality.that_ran(planned, results), run, self._write_rows)
         return results
 
-    def _split(self, df: DataFrame, planned: quality.Plan, validations: Validations) -> DataFrame:
-        """Write the two sides of the split; returns the frame for the main outputs."""
+    def _split(self, df: DataFrame, rules: list[tuple[str, Rule]], validations: Validations) -> DataFrame:
+        """Write the two sides of the split by the rules that could be measured; returns the frame for the main outputs."""
         sides = validations.outputs.sides if validations.outputs else ()
         if not sides and not validations.quarantine:
             return df
         self.at = "/validations/outputs"
-        # A rule that could not be planned has an error in its result, and can blame no row.
-        rules = [(at, rule) for at, rule in planned.rules if at not in planned.errors]
         flagged = flag(df, rules, self.ctx.placed("/validations"), validations.quarantine_rules)
         if not (sides_together(validations)[0] and self._write_together(flagged, validations)):
             for key, side in sides:

@@ -96,14 +96,13 @@ def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] 
     values: dict[Metric, Any] = dict(measured or {})
     failures: Failures = {}
     values.update({m: m.value for m in plan.of(Known)})
-    values.update({m: sources.clock(m, run) for m in plan.of(Clock)})
     missing = [m for m in aggregates_of(plan) if m not in values]
     if missing:
         _aggregate(frame, missing, run, values, failures)
     if keys := plan.of(Keys):
         exact = {m for at, rule in plan.rules for m in plan.metrics.get(at, ()) if isinstance(m, Keys) and getattr(rule, "exact", False)}
         _together_or_alone(lambda some: measure_keys(frame, some, run, values.get(ROWS), exact), keys, frame, values, failures)
-    for metric in plan.of(Query, Partnerless, Elsewhere, History):
+    for metric in plan.of(Clock, Query, Partnerless, Elsewhere, History):
         try:
             values[metric] = sources.MEASURES[type(metric)](frame, metric, run.placed(""))
         except Exception as error:  # noqa: BLE001 - becomes the rule's own error
@@ -198,6 +197,11 @@ def _run_custom(df: DataFrame, rule: CustomRule, result: CheckResult, run: Run) 
     severity = getattr(found, "severity", "")
     result.severity = severity if severity in ("pass", "warn", "fail") else ("pass" if result.passed else "fail")
     result.check_name = result.check_name or getattr(found, "check_name", None)
+
+
+def that_ran(plan: Plan, results: Iterable[CheckResult]) -> list[tuple[str, Rule]]:
+    """The rules that could be measured, with their places."""
+    return [entry for entry, result in zip(plan.rules, results, strict=True) if not result.error]
 
 
 def write_failed_rows(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, write: Callable[..., Any]) -> None:

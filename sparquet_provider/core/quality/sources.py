@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ..columns import Columns
+from ..document import check_instant
 from ..errors import SparquetError
 from ..text import literal
 from .metrics import Clock, Elsewhere, History, Partnerless, Query
@@ -86,11 +87,13 @@ def history(_: DataFrame, metric: History, run: Run) -> list[float]:
     return [float(row["value"]) for row in runs.orderBy(F.col("at").desc()).limit(metric.last).collect()]
 
 
-def clock(metric: Clock, run: Run) -> int:
+def clock(_: DataFrame, metric: Clock, run: Run) -> int:
     """The time by which freshness is judged, in microseconds since 1970; a text without zone is read in the session's."""
     text = metric.as_of or run.as_of
     if text is None:
         return _micros(run.ingestion_ts)
+    if problem := next(check_instant(text, "/as_of"), None):  # a runtime variable gave it
+        raise SparquetError.of([problem])
     instant = dt.datetime.fromisoformat(text)
     if instant.tzinfo is not None:
         return _micros(instant)
@@ -102,4 +105,4 @@ def _micros(instant: dt.datetime) -> int:
 
 
 #: How the metrics are measured that need a job of their own.
-MEASURES: Mapping[type, Callable[[DataFrame, Any, Run], Any]] = {Query: query, Partnerless: partnerless, Elsewhere: elsewhere, History: history}
+MEASURES: Mapping[type, Callable[[DataFrame, Any, Run], Any]] = {Clock: clock, Query: query, Partnerless: partnerless, Elsewhere: elsewhere, History: history}

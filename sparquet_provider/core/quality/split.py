@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..columns import Columns, addressable
 from ..custom import CustomRule
 from ..document import Rule
-from ..errors import SparquetError
+from ..errors import Problem, SparquetError
 from .engine import code_of
 from .metrics import Keys, Partnerless
 from .sources import keys_elsewhere
@@ -76,6 +76,14 @@ class Flagged:
         picked = [F.when(column, F.lit(word)).otherwise(F.lit("")) for word, (_, column) in zip(words, self.broken, strict=True)]
         listed = F.array_remove(F.array(*picked), "")
         return listed if only is None else F.when(only, listed)
+
+
+def refuse_taken_names(df: DataFrame, names: Mapping[str, str | None], at: str) -> None:
+    """Raise COLUMN_COLLISION when a column that the split adds, by the key that names it, is there already."""
+    taken = {name.casefold() for name in df.columns}
+    problems = [Problem("COLUMN_COLLISION", f"{at}/{key}", {"found": name}) for key, name in names.items() if name and name.casefold() in taken]
+    if problems:
+        raise SparquetError.of(problems)
 
 
 def flag(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, codes: Sequence[str] = ()) -> Flagged:

@@ -121,6 +121,13 @@ def _instant(text: str) -> dt.datetime:
         raise ValueError(f"{text!r} is no date or timestamp") from None
 
 
+def _compared(text: str) -> dt.datetime:
+    try:
+        return _instant(text)
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+
+
 def _decimal(value: int | float) -> Decimal:
     # The shortest text of a float is what people write: 0.1 is 0.1, not 0.1000000000000000055.
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
@@ -132,13 +139,13 @@ def _pair(value: Any, given: Decimal | str | bool) -> tuple[Any, Any]:
         if isinstance(value, bool) and isinstance(given, bool):
             return value, given
     elif isinstance(value, dt.datetime) and isinstance(given, str):
-        instant = _instant(given)
+        instant = _compared(given)
         if instant.tzinfo is None:  # as the clock of the session shows it
             return value.replace(tzinfo=None), instant
         if value.tzinfo is not None:
             return value, instant
     elif isinstance(value, dt.date) and isinstance(given, str):
-        return value, _instant(given).date()
+        return value, _compared(given).date()
     elif isinstance(value, str) and isinstance(given, str):
         return value, given
     elif isinstance(value, int | float | Decimal) and isinstance(given, Decimal):

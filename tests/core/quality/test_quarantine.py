@@ -126,6 +126,31 @@ def test_overwriting_the_source_by_a_side_is_refused(spark, folder: Path) -> Non
     assert [p.code for p in result.problems] == ["SOURCE_OVERWRITTEN"] and spark.read.parquet(str(folder / "in")).count() == 6
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"type": "regex", "column": "name", "pattern": "(["},
+        {"type": "not_null", "column": "name", "filter": "CAST(mail AS INT) > 0"},
+        {"type": "not_null", "column": "name", "filter": "nope > 0"},
+        {"type": "conditional_not_null", "column": "name", "when": "sum(id) > 0"},
+        {"type": "foreign_key", "column": "name", "source": {"format": "parquet", "path": "/nowhere"}},
+        {"type": "sql", "failed_rows": "SELECT nope FROM _validation_df", "output": {"format": "parquet", "path": "/tmp/never"}},
+    ],
+)
+def test_a_rule_that_fails_while_running_takes_no_part(spark, folder: Path, rule: dict[str, Any]) -> None:
+    report = {"format": "json", "path": str(folder / "report")}
+    result = Sparquet(spark).run_from_dict(document(folder, rules=[*RULES, rule], report=report))
+    assert result.success and ids(spark, folder / "invalid") == BAD and spark.read.json(str(folder / "report")).count() == 6
+    last = result.validation_results[-1]
+    assert (last.severity, last.error["at"].startswith("/validations/rules/5")) == ("fail", True)
+
+
+def test_columns_of_the_split_replace_none(spark, folder: Path) -> None:
+    result = Sparquet(spark).run_from_dict(document(folder, annotate="NAME", reasons="mail"))
+    assert [(p.code, p.at) for p in result.problems] == [("COLUMN_COLLISION", "/validations/annotate"), ("COLUMN_COLLISION", "/validations/reasons")]
+    assert not (folder / "invalid").exists()
+
+
 def test_a_rule_that_cannot_run_takes_no_part_and_the_suite_is_not_green(spark, folder: Path) -> None:
     raw = document(folder, rules=[*RULES, {"type": "not_null", "columns": ["nmae"]}])
     result = Sparquet(spark).run_from_dict(raw)

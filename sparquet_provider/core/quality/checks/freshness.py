@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ...document import check_instant
 from ...errors import Problem, SparquetError
 from ...spec import Field, spec
 from ..kinds import ValueRule
@@ -39,12 +39,7 @@ class Freshness(ValueRule):
 
     def check(self, at: str) -> Iterator[Problem]:
         yield from super().check(at)
-        if self.as_of is not None and "{{" not in self.as_of:
-            try:
-                dt.datetime.fromisoformat(self.as_of)
-            except ValueError:
-                facts = {"found": repr(self.as_of), "expected": "an ISO timestamp", "hint": ", such as 2026-01-31T06:00:00Z"}
-                yield Problem("WRONG_TYPE", at + "/as_of", facts)
+        yield from check_instant(self.as_of, at + "/as_of")
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         column = columns.find(self.column)
