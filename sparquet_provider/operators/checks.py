@@ -213,8 +213,9 @@ class _Document:
         found = self._read(document)
         own_rules = self.given["rules"] is None
         if part is None or not isinstance(found.tree, dict):
-            self._take(found, ("/name", "/spark", "/input", "/source", "/transformations", *(["/validations"] if own_rules else [])), origin)
-            self.files |= {"/input": origin, "/validations": origin, "/transformations": origin, **found.files}
+            used = ("/name", "/spark", "/input", "/source", "/transformations", *(["/validations"] if own_rules else []))
+            self._take(found, used, origin)
+            self.files |= {**dict.fromkeys(used, origin), **found.files}
             if not isinstance(found.tree, dict):
                 return None
             return {k: v for k, v in as_check(found.tree).items() if own_rules or k != "validations"}
@@ -222,7 +223,7 @@ class _Document:
         if part not in parts_of(found.tree):
             raise AirflowFailException(f"pipeline_part is {part!r}; {origin} has: {', '.join(parts_of(found.tree))}.")
         self._take(found, (f"/{part}", "/source", "/spark", *(["/validations"] if own_rules else [])), origin)
-        self.files |= {"/input": f"{origin}, /{part}", "/validations": origin}
+        self.files |= {"/input": f"{origin}, /{part}", **({"/validations": origin} if own_rules else {})}
         configs = found.tree.get("spark", {}).get("configs") if isinstance(found.tree.get("spark"), Mapping) else None
         rules = {"validations": validations_of(found.tree)} if own_rules and "validations" in found.tree else {}
         return {"name": self.operator.task_id, **({"spark": {"configs": configs}} if configs else {}), "input": source_of(found.tree, part), **rules}

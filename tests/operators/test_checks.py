@@ -178,6 +178,13 @@ def test_defects_name_the_file_and_the_place_in_it(answer: Any, ti: Any, dag: An
     assert "/outputs" not in text
 
 
+def test_a_defect_of_an_argument_names_no_file(answer: Any, ti: Any, dag: Any, tmp_path: Path) -> None:
+    file = write(tmp_path, "p.json", PIPELINE)
+    params = {"src": "/x", "day": "d"}
+    for part in (None, "input"):
+        refused(answer, ti, dag, r"/validations/rules/0/type: ", pipeline=file, pipeline_part=part, rules=[{"type": "row_cuont"}], pipeline_params=params)
+
+
 def test_a_missing_pipeline_is_named(answer: Any, ti: Any, dag: Any) -> None:
     refused(answer, ti, dag, r"DOCUMENT_NOT_FOUND.*nowhere.json", pipeline="nowhere.json", rules=RULES)
 
