@@ -67,7 +67,7 @@ def value_of(value: Any, kind: str, zone: str) -> Any:
         return Decimal(str(value))
     if kind == "date":
         return dt.date.fromisoformat(value)
-    return instant(value, zone) if kind == "timestamp" else value
+    return instant(value, zone) if kind.startswith("timestamp") else value
 
 
 def rows_of(table: dict[str, Any], zone: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
