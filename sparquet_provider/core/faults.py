@@ -77,7 +77,9 @@ def _engine(error: BaseException, condition: str, params: dict[str, str]) -> _Fo
     kind = type(error).__name__
     if any(mark in text for mark in _TRANSIENT for text in (condition, kind, _head(error))):
         return "WRITE_CONFLICT", {"found": "the table"}
-    if _sqlstate(error).startswith("22"):
+    if "StackOverflowError" in str(error):
+        return "EXPRESSION_FAILED", {"reason": "an expression, or a regular expression on a long value, is nested too deep (StackOverflowError)"}
+    if _sqlstate(error).startswith("22") or condition == "USER_RAISED_EXCEPTION":  # the text of raise_error may hold values
         return "VALUE_FAILED", {"reason": _without_values(condition, params)}
     if kind in ("AnalysisException", "ParseException", "IllegalArgumentException", "PySparkTypeError", "PySparkValueError"):
         return "EXPRESSION_FAILED", {"reason": _reason(error, condition)}

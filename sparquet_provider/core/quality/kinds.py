@@ -32,6 +32,15 @@ class ColumnsRule(Rule):
         """The columns in the frame. Raises SparquetError COLUMN_NOT_FOUND."""
         return [columns.find(name) for name in self.columns]
 
+    def key(self, columns: Columns) -> tuple[str, ...]:
+        """The columns as a key, in SQL. Raises SparquetError COLUMN_NOT_FOUND, or WRONG_TYPE for values that have no equality."""
+        found = self.found(columns)
+        for column in found:
+            if column.type.typeName() in ("interval", "map", "variant"):
+                found_type = f"{column.name}, which is {column.type_name}"
+                raise SparquetError("WRONG_TYPE", "/columns", found=found_type, expected="a column whose values compare", hint="")
+        return tuple(column.sql for column in found)
+
 
 @spec
 class ColumnRule(Rule):

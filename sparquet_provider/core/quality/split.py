@@ -11,6 +11,7 @@ from ..columns import Columns, addressable
 from ..custom import CustomRule
 from ..document import Rule
 from ..errors import Problem, SparquetError
+from ..faults import translate
 from .engine import code_of
 from .metrics import Keys, Partnerless
 from .sources import keys_elsewhere
@@ -38,7 +39,11 @@ class Flagged:
         """True when a row breaks any rule."""
         from pyspark.sql import functions as F
 
-        return reduce(lambda a, b: a | b, [column for _, column in self.broken], F.lit(False))
+        columns = [column for _, column in self.broken] or [F.lit(False)]
+        # In pairs: a long chain would be too deep for the optimizer.
+        while len(columns) > 1:
+            columns = [reduce(lambda a, b: a | b, columns[i : i + 2]) for i in range(0, len(columns), 2)]
+        return columns[0]
 
     def valid(self) -> DataFrame:
         """The rows that break no rule, with the columns of the input."""
@@ -101,6 +106,8 @@ def flag(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, codes: Sequ
             broken = _broken(flagged, rule, columns, run.placed(""), f"__sparquet_{number}")
         except SparquetError as error:
             raise error.below(at) from error
+        except Exception as error:
+            raise translate(error, at, df.columns) from error
         if broken is not None:
             flagged.broken.append((rule, _never_null(broken, rule.filter)))
     return flagged

@@ -205,3 +205,21 @@ def test_volume_is_compared_with_earlier_reports(spark, tmp_path: Path) -> None:
     assert run(105, "c").message == "105 rows; the mean of 2 earlier runs is 550, 110 more or less are allowed"
     assert not run(105, "d").passed
     assert run(105, "e", name="another").message.startswith("105 rows; 0 earlier runs")
+
+
+def test_five_hundred_rules_split_as_one(spark) -> None:
+    frame = spark.range(10)
+    split = Cola().split(frame, [{"type": "accepted_values", "column": "id", "values": [i for i in range(10) if i != n % 3]} for n in range(500)])
+    assert (split.valid.count(), sorted(r["id"] for r in split.invalid.collect())) == (7, [0, 1, 2])
+
+
+def test_keys_of_values_that_do_not_compare_are_refused(spark) -> None:
+    frame = spark.sql("SELECT make_interval(0, 1) AS k, map('a', 1) AS m, 'x' AS t")
+    rules = [{"type": "unique", "columns": ["k"]}, {"type": "distinct_count", "columns": ["t", "m"], "must_be": "> 0"}, {"type": "unique", "columns": ["t"]}]
+    assert [r.error and (r.error["code"], r.error["at"]) for r in Cola().run(frame, rules)] == [("WRONG_TYPE", "/0/columns"), ("WRONG_TYPE", "/1/columns"), None]
+
+
+def test_what_a_query_raises_stays_out_of_the_result(spark) -> None:
+    frame = spark.sql("SELECT 'secret' AS t")
+    results = Cola().run(frame, [{"type": "sql", "query": "SELECT raise_error(t) FROM _validation_df"}, {"type": "regex", "column": "t", "pattern": "s"}])
+    assert results[0].error["code"] == "VALUE_FAILED" and "secret" not in str(results[0].to_dict()) and results[1].passed

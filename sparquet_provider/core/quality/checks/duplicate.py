@@ -29,7 +29,7 @@ class KeyRule(MetricRule, ColumnsRule):
     exact: Annotated[bool, Field("Verify the counts by the keys themselves, at any size.")] = False
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        return (Keys(tuple(c.sql for c in self.found(columns)), self.filter),)
+        return (Keys(self.key(columns), self.filter),)
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
         verdict = super().judge(metrics, values)

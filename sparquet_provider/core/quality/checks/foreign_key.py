@@ -40,8 +40,7 @@ class ForeignKey(ColumnsRule):
         return f"foreign_key({joined(self.columns)})"
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        own = tuple(c.sql for c in self.found(columns))
-        return (Partnerless(own, self.source_columns or self.columns, repr(self.source), self.source, self.filter),)
+        return (Partnerless(self.key(columns), self.source_columns or self.columns, repr(self.source), self.source, self.filter),)
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
         failed = int(values[metrics[0]])

@@ -25,7 +25,7 @@ class Unique(ColumnsRule):
     notes: ClassVar[tuple[str, ...]] = ("Every row of a repeated key counts, not only the surplus.", "Nulls compare equal.")
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        key = tuple(c.sql for c in self.found(columns))
+        key = self.key(columns)
         return (Keys(key, self.filter), count_if(" AND ".join(f"{c} IS NULL" for c in key), self.filter))
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
