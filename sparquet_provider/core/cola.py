@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .context import Run
 from .document import Rule
 from .engine import Engine
-from .errors import SparquetError, pointer
+from .errors import Problem, SparquetError, nearest, pointer
+from .lint import check_formats
 from .load import load
 from .plan import explain_rules
 from .quality import engine as quality
@@ -90,7 +91,12 @@ class Cola:
             SparquetError: a rule is wrong or does not fit the columns.
         """
         refuse_taken_names(df, {"annotate": annotate, "reasons": reasons}, "")
-        flagged = flag(df, self._parse(rules), self._context(df), codes)
+        parsed = self._parse(rules)
+        known = {quality.code_of(rule) for _, rule in parsed}
+        unknown = [code for code in codes if code not in known]
+        if unknown:
+            raise SparquetError.of(Problem("WRONG_CHOICE", "/codes", {"found": c, "expected": sorted(known), "nearest": nearest(c, known)}) for c in unknown)
+        flagged = flag(df, parsed, self._context(df), codes)
         return ColaSplit(flagged.valid(), flagged.invalid(annotate, reasons))
 
     def explain(self, rules: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -115,7 +121,8 @@ class Cola:
         loaded = load({"rules": list(rules)}, strict=False)
         parse = Parse(self.registry, strict=False)
         parsed = [(pointer(i), Rule.parse(raw, pointer(i), parse)) for i, raw in enumerate(loaded.tree["rules"])]
-        errors = [p for p in [*loaded.problems, *parse.problems] if p.severity == "error"]
+        found = [*loaded.problems, *parse.problems, *check_formats(parse, self.registry, unknown=False)]
+        errors = [p for p in found if p.severity == "error"]
         if errors:
             raise SparquetError.of(errors)
         return [(at + inside, rule) for at, entry in parsed if entry is not None for inside, rule in entry.expanded()]

@@ -60,6 +60,8 @@ def addressable(df: DataFrame) -> tuple[DataFrame, Columns]:
 
     SQL cannot tell ``ID`` from ``id``: where both are there, the frame has other names for them.
     """
+    if df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
+        return df, Columns.of(df)
     names = [n.casefold() for n in df.columns]
     twins = {i: f"__sparquet_column_{i}" for i, n in enumerate(names) if names.count(n) > 1}
     if not twins:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from .errors import Problem, nearest, pointer
 from .result import jsonable
 from .spec import Field, Parse, Spec, members_of, shown, spec
-from .text import plain
+from .text import instant, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -161,7 +160,7 @@ def check_instant(text: str | None, at: str) -> Iterator[Problem]:
     if text is None or "{{" in text:
         return
     try:
-        dt.datetime.fromisoformat(text)
+        instant(text)
     except ValueError:
         yield Problem("WRONG_TYPE", at, {"found": repr(text), "expected": "an ISO timestamp", "hint": ", such as 2026-01-31T06:00:00Z"})
 
@@ -202,6 +201,10 @@ class Rule(Spec):
             return result
         return super().parse(raw, at, parse)
 
+    def check(self, at: str) -> Iterator[Problem]:
+        if not 0 < self.weight < float("inf"):
+            yield Problem("WRONG_TYPE", at + "/weight", {"found": str(self.weight), "expected": "a number above 0", "hint": ""})
+
     def expanded(self) -> tuple[tuple[str, Rule], ...]:
         """The rules that this entry stands for, each with its place inside the entry (itself, at ``""``, without ``targets``)."""
         return self.variants or (("", self),)
@@ -213,6 +216,10 @@ class Rule(Spec):
     def target(self) -> str | None:
         """The column or columns that are measured, for the report."""
         return None
+
+    def shown(self) -> tuple[str, ...]:
+        """The columns of a failing row that a sample shows."""
+        return ()
 
     def sources(self) -> Iterator[tuple[str, Source]]:
         """The sources that this rule reads, with the key they stand under."""
@@ -241,9 +248,14 @@ class Rule(Spec):
 
     def uid(self) -> str:
         """A stable short hash of what is measured: not of the rule's name, code, thresholds or severity."""
-        measured = {k: v for k, v in self.parameters().items() if k not in self.judging}
+        measured = {k: _without_options(v) for k, v in self.parameters().items() if k not in self.judging}
         text = json.dumps([self.type, measured], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _without_options(value: Any) -> Any:
+    """A source without its options, which may hold a password that changes."""
+    return {k: v for k, v in value.items() if k != "options"} if isinstance(value, Mapping) and "format" in value else value
 
 
 #: Keys of every rule that say nothing about what is measured.
@@ -261,11 +273,20 @@ def _parse_targets(raw: Mapping[str, Any], at: str, parse: Parse) -> Any:
         return None
     others = {key: value for key, value in raw.items() if key != "targets"}
     variants = []
+    before = list(parse.problems)
     for i, target in enumerate(targets):
+        names = target if isinstance(target, list | tuple) else [target]
+        if not names or not all(isinstance(name, str) and name for name in names):
+            parse.error("WRONG_TYPE", at + pointer("targets", i), found=shown(target), expected="a column, or a list of columns", hint="")
+            continue
         key = "columns" if isinstance(target, list | tuple) else "column"
         found = parse_variant(Rule.KIND, "type", {**others, key: target}, at, parse)
-        if found is not None:
+        if found is not None and not {"column", "columns"} & set(members_of(type(found))) and not hasattr(found, "implementation"):
+            parse.error("INVALID_COMBINATION", at + "/targets", reason=f"{found.type} measures no columns", remedy="Remove targets.")
+        elif found is not None:
             variants.append((pointer("targets", i), found))
+    # What is wrong for every target is said once.
+    parse.problems[:] = [p for i, p in enumerate(parse.problems) if p not in parse.problems[:i] or p in before]
     return replace(variants[0][1], variants=tuple(variants)) if len(variants) == len(targets) else None
 
 
@@ -279,8 +300,6 @@ class Quarantine(Spec):
     def check(self, at: str) -> Iterator[Problem]:
         if self.valid is None and self.invalid is None:
             yield Problem("MISSING_KEY", at, {"expected": "invalid", "hint": ", or valid, or both"})
-        elif self.valid is not None and self.invalid is not None and (self.valid.format, self.valid.path) == (self.invalid.format, self.invalid.path):
-            yield Problem("OUTPUTS_COLLIDE", at + "/valid/path", {"found": self.valid.path})
 
     @property
     def sides(self) -> tuple[tuple[str, Output], ...]:
@@ -317,7 +336,7 @@ class Validations(Spec):
         yield from check_instant(self.as_of, at + "/as_of")
         if self.outputs is not None and not self.rules:
             yield Problem("INVALID_COMBINATION", at + "/outputs", {"reason": "there are no rules to split the rows by", "remedy": "Add rules."})
-        if self.annotate is not None and self.annotate == self.reasons:
+        if self.annotate is not None and self.reasons is not None and self.annotate.casefold() == self.reasons.casefold():
             yield Problem("COLUMN_COLLISION", at + "/reasons", {"found": self.reasons})
         if self.outputs is None and not self.quarantine:
             for key in ("annotate", "reasons", "quarantine_rules"):
@@ -327,7 +346,8 @@ class Validations(Spec):
         for i, entry in enumerate(self.rules):
             if getattr(entry, "history", self) is None:
                 yield from self._check_history(at + pointer("rules", i))
-        known = {code for entry in self.rules for _, rule in entry.expanded() for code in (rule.code or rule.expression(),)}
+        rules = [rule for entry in self.rules for _, rule in entry.expanded() if rule.blames_rows or rule.measured_in == "code"]
+        known = {rule.code or rule.expression() for rule in rules}
         for i, code in enumerate(self.quarantine_rules):
             if code not in known:
                 facts = {"found": code, "expected": sorted(known), "nearest": nearest(code, known)}

@@ -54,11 +54,7 @@ def _lint(
     parse = Parse(types, strict=strict, unknown_types=unknown_types)
     document = cls.parse(tree, "", parse)
     problems = parse.problems
-    for at, part in parse.parsed:
-        if isinstance(part, Source):
-            problems += _check_source(part, at, types, unknown_types)
-        elif isinstance(part, Output):
-            problems += _check_output(part, at, types, unknown_types)
+    problems += check_formats(parse, types, unknown_types)
     problems += _check_variables(parse, tree, strict)
     if isinstance(tree, Mapping):
         problems += _check_packages(tree)
@@ -68,6 +64,15 @@ def _lint(
     problems.sort(key=lambda p: p.severity)
     failed = any(p.severity == "error" for p in problems)
     return (None if failed else document), problems
+
+
+def check_formats(parse: Parse, types: Registry, unknown: bool) -> Iterator[Problem]:
+    """What the formats say of the input and output blocks that were read."""
+    for at, part in parse.parsed:
+        if isinstance(part, Source):
+            yield from _check_source(part, at, types, unknown)
+        elif isinstance(part, Output):
+            yield from _check_output(part, at, types, unknown)
 
 
 def _check_source(source: Source, at: str, types: Registry, unknown: bool) -> Iterator[Problem]:

@@ -121,13 +121,17 @@ class _Execution:
         validations = render(document.validations, self.ctx.variables) if document.validations else None
         rules = self._rules(validations) if validations else []
         sides = validations.outputs.sides if validations and validations.outputs else ()
-        for at, output in (*document.destinations, *((f"/validations/outputs/{key}", side) for key, side in sides)):
+        beside = [(f"/validations/outputs/{key}", side) for key, side in sides]
+        beside += [(at + "/output", output) for at, rule in rules if (output := getattr(rule, "output", None)) is not None]
+        if validations is not None and validations.report is not None:
+            beside.append(("/validations/report", validations.report))
+        for at, output in (*document.destinations, *beside):
             self.at = at
             refuse_overwriting_source(df, render(output, self.ctx.variables), self.ctx.placed(at))
         if validations is None or not rules:
             self._write_all(df, 0)
             return
-        if sides:
+        if sides or validations.quarantine:
             refuse_taken_names(df, {"annotate": validations.annotate, "reasons": validations.reasons}, "/validations")
         planned = quality.plan_rules(df, rules)
         measured, next_output = None, 0
@@ -207,7 +211,7 @@ class _Execution:
         report = validations.report
         if report is None:
             return rules
-        earlier = Source(format=report.format, path=report.path)
+        earlier = Source(format=report.format, path=report.path, options=report.options)
         return [(at, replace(r, history=earlier) if isinstance(r, VolumeAnomaly) and r.history is None else r) for at, r in rules]
 
     def _measure(self, df: DataFrame, planned: quality.Plan, validations: Validations, measured: Mapping[Any, Any] | None) -> list[CheckResult]:

@@ -28,6 +28,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLACEHOLDER = re.compile(rf"(?<![$\\])(?<!\\[A-Za-z])(?:\{{\{{\s*(?P<variable>{NAME.pattern})\s*\}}\}}|\{{(?P<param>{NAME.pattern})\}})")
 
 
+_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?)?")
+
+
 # --- values ------------------------------------------------------------------------------------------------------
 _SCALARS = (str, bool, int, float, Decimal, dt.date, type(None))
 
@@ -74,6 +77,20 @@ def json_value(value: Any) -> Any:
 def _quote(text: str) -> str:
     # A backslash escape, because '' means a quote or nothing depending on spark.sql.legacy.consecutiveStringLiterals.
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def instant(text: str) -> dt.datetime:
+    """The date or timestamp of an ISO text, in the forms that Spark reads, too: ``2026-01-31``, ``2026-01-31 06:00:00.5-03:00``.
+
+    Raises:
+        ValueError: the text is none, or no such day exists.
+    """
+    if not _INSTANT.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is no date or timestamp")
+    try:
+        return dt.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is no date or timestamp") from None
 
 
 def literal(value: Any) -> str:

@@ -140,6 +140,7 @@ class FileFormat(Format):
             try:
                 with run.engine.setting("spark.sql.maxConcurrentOutputFileWriters", str(WRITERS)):
                     self._save(watch.df, both, "error", replace(sides["valid"], partition_by=(flag,)))
+                rows, values = watch.rows_written(), observed(observation, run.engine)
                 for folder, value in ((valid, "false"), (invalid, "true")):
                     if not move(run.engine, f"{both}/{flag}={value}", folder):
                         self._save(run.spark.createDataFrame([], df.drop(flag).schema), folder, "error", sides["valid"])
@@ -147,7 +148,6 @@ class FileFormat(Format):
                 raise write_fault(error, sides["invalid"], run) from error
             finally:
                 remove(run.engine, both)
-        rows, values = watch.rows_written(), observed(observation, run.engine)
         bad = int(values["bad"]) if values else None if rows else 0
         reason = None if bad is not None and rows is not None else "the engine did not count the rows of this write"
         return {"valid": Written(None if bad is None or rows is None else rows - bad, reason), "invalid": Written(bad, reason)}

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Formats whose files are replaced when they are overwritten.
 FILES = frozenset({"csv", "json", "orc", "parquet", "text", "txt"})
+#: Where the outputs stand that are written beside the main ones.
+_BESIDE = ("/validations/",)
 _TABLES = frozenset({"delta", "iceberg"})
 
 
@@ -35,9 +37,22 @@ def document_conflicts(document: Pipeline | Check) -> Iterator[Problem]:
         lost = next((path for path in read if "{{" not in path and overlap(path, output.path or "")), None)
         if _replaces_files(output) and lost is not None:
             yield Problem("SOURCE_OVERWRITTEN", at + "/path", {"found": lost})
-    for (_, earlier), (at, later) in combinations(outputs, 2):
-        if later.canonical_mode == "overwrite" and not _is_partial(later) and _same_place(earlier, later):
+    for (first, earlier), (at, later) in combinations(outputs, 2):
+        # What quality writes has a form of its own, so it never shares a place, whatever the modes.
+        beside = first.startswith(_BESIDE) or at.startswith(_BESIDE)
+        replaced = later.canonical_mode == "overwrite" and not _is_partial(later)
+        if (beside or replaced) and _same_place(earlier, later):
             yield Problem("OUTPUTS_COLLIDE", at + "/path", {"found": later.path})
+    for at, output in outputs:
+        mixed = next((path for path in _inputs(document) if at.startswith(_BESIDE) and overlap(path, output.path or "")), None)
+        if mixed is not None and not _replaces_files(output):
+            yield Problem("SOURCE_OVERWRITTEN", at + "/path", {"found": mixed})
+
+
+def _inputs(document: Pipeline | Check) -> list[str]:
+    """The places that the document's own input and steps read."""
+    parts = [*_parts(document.input, Source), *(part for step in document.transformations for part in _parts(step, Source))]
+    return [path for _, s in parts if s.format in FILES | _TABLES for path in s.paths if (is_location(path) or s.format in FILES) and "{{" not in path]
 
 
 def refuse_overwriting_source(df: DataFrame, output: Output, run: Run) -> None:

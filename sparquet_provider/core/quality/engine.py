@@ -17,6 +17,7 @@ from ..errors import Problem, SparquetError, pointer
 from ..extension import ValidationResult
 from ..faults import translate
 from ..result import CheckResult, jsonable
+from ..secrets import mask
 from ..spec import render
 from . import sources
 from .keys import measure_keys
@@ -147,7 +148,7 @@ def _judge(df: DataFrame, at: str, rule: Rule, plan: Plan, values: Mapping[Metri
         rule_uid=rule.uid(),
         dimension=rule.dimension,
         target=rule.target(),
-        rule_params=rule.parameters(),
+        rule_params=mask(rule.parameters()),
         rows=values.get(ROWS),
         tags=list(rule.tags),
         weight=rule.weight,
@@ -164,6 +165,8 @@ def _judge(df: DataFrame, at: str, rule: Rule, plan: Plan, values: Mapping[Metri
             result.severity = "fail" if not verdict.passed else "warn" if verdict.warned else "pass"
     except SparquetError as raised:
         error = raised
+    except Exception as raised:  # noqa: BLE001 - one rule must not take the others with it
+        error = translate(raised, "", df.columns)
     if error is not None:
         problem = error.below(at).problems[0]
         result.passed, result.severity = False, "fail"
@@ -186,14 +189,14 @@ def score(results: Iterable[CheckResult]) -> float | None:
 
 
 def _run_custom(df: DataFrame, rule: CustomRule, result: CheckResult, run: Run) -> None:
-    made = rule.make(run)
     frame = df.where(rule.filter) if rule.filter else df
     try:
+        made = rule.make(run)
         found: ValidationResult | CheckResult = made.validate(frame) if hasattr(made, "validate") else made.run(frame)
+        result.passed, result.message = bool(found.passed), str(found.message)
+        result.failed_count, result.metric_value = int(found.failed_count or 0), found.metric_value
     except Exception as error:
-        raise SparquetError("EXTENSION_FAILED", found=f"{type(made).__name__} ({rule.type})", reason=f"{type(error).__name__}: {error}", cause=error) from error
-    result.passed, result.message = bool(found.passed), found.message
-    result.failed_count, result.metric_value = int(found.failed_count or 0), found.metric_value
+        raise extension_fault(error, rule) from error
     severity = getattr(found, "severity", "")
     result.severity = severity if severity in ("pass", "warn", "fail") else ("pass" if result.passed else "fail")
     result.check_name = result.check_name or getattr(found, "check_name", None)
@@ -202,6 +205,14 @@ def _run_custom(df: DataFrame, rule: CustomRule, result: CheckResult, run: Run) 
 def that_ran(plan: Plan, results: Iterable[CheckResult]) -> list[tuple[str, Rule]]:
     """The rules that could be measured, with their places."""
     return [entry for entry, result in zip(plan.rules, results, strict=True) if not result.error]
+
+
+def extension_fault(error: Exception, rule: CustomRule) -> SparquetError:
+    """What went wrong in code of the user; what Spark says is told without values of the data."""
+    from pyspark.errors import PySparkException
+
+    reason = translate(error).problems[0].message if isinstance(error, PySparkException) else f"{type(error).__name__}: {error}"
+    return SparquetError("EXTENSION_FAILED", found=f"{rule.implementation.__name__} ({rule.type})", reason=reason, cause=error)
 
 
 def write_failed_rows(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, write: Callable[..., Any]) -> None:
@@ -226,8 +237,7 @@ def add_samples(plan: Plan, results: list[CheckResult], limit: int) -> None:
             continue
         bad = plan.frame.where(violation)
         bad = bad.where(rule.filter) if rule.filter else bad
-        names = [c.strip() for c in (rule.target() or "").split(",")]
-        picked = bad.select(*[F.expr(columns.find(n).sql).alias(n) for n in names])
+        picked = bad.select(*[F.expr(columns.find(n).sql).alias(n) for n in rule.shown()])
         result.samples = [jsonable(r.asDict(recursive=True)) for r in picked.limit(limit).collect()]
 
 

@@ -50,10 +50,13 @@ def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, rows: int | None,
         rows: how many rows the frame has, None when that is not known.
         exact: the keys whose counts must be verified, whatever it takes.
     """
+    found: dict[Metric, Any] = {m: grouped(df, m) for m in metrics if _is_collated(df, m)}
+    metrics = [m for m in metrics if m not in found]
+    if not metrics:
+        return found
     numbers = {m: _number(df, m) for m in metrics}
     entries = (rows or BUCKETED_ENTRIES) * len(metrics)
     counted = _in_buckets(df, numbers, run, entries) if entries <= BUCKETED_ENTRIES else _by_grouping(df, numbers)
-    found: dict[Metric, Any] = {}
     for metric in metrics:
         by_number, (number, proven) = counted[metric], numbers[metric]
         counts = by_number.counts
@@ -77,6 +80,12 @@ class _ByNumber:
     whole: int = 0
 
 
+def _is_collated(df: DataFrame, metric: Keys) -> bool:
+    """True when texts that differ may be equal: their hashes would differ."""
+    types = df.selectExpr(*(f"{c} AS k{i}" for i, c in enumerate(metric.columns))).schema
+    return any("collate" in field.dataType.simpleString() for field in types)
+
+
 def _number(df: DataFrame, metric: Keys) -> tuple[str, bool]:
     """The 64-bit number of a key as SQL, and whether different keys have different numbers."""
     if len(metric.columns) == 1:
@@ -93,7 +102,7 @@ def _entries(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]]) -> DataFra
     for i, (metric, (number, _)) in enumerate(numbers.items()):
         some_null = " OR ".join(f"{c} IS NULL" for c in metric.columns)
         all_null = " AND ".join(f"{c} IS NULL" for c in metric.columns)
-        left_out = f"({all_null})" + (f" OR NOT coalesce({metric.filter}, false)" if metric.filter else "")
+        left_out = f"({all_null})" + (f" OR NOT coalesce({metric.filter}\n, false)" if metric.filter else "")
         structs.append(f"struct(CAST(IF({some_null}, {2 * i + 1}, {2 * i}) AS INT) AS t, IF({left_out}, NULL, {number}) AS h)")
     return df.selectExpr(f"explode(array({', '.join(structs)})) AS e").select("e.*").where("h IS NOT NULL")
 

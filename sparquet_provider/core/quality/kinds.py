@@ -28,6 +28,9 @@ class ColumnsRule(Rule):
     def target(self) -> str:
         return listed(self.columns)
 
+    def shown(self) -> tuple[str, ...]:
+        return self.columns
+
     def found(self, columns: Columns) -> list[Reference]:
         """The columns in the frame. Raises SparquetError COLUMN_NOT_FOUND."""
         return [columns.find(name) for name in self.columns]
@@ -54,6 +57,9 @@ class ColumnRule(Rule):
         if isinstance(raw, Mapping) and "column" not in raw and isinstance(raw.get("columns"), list) and len(raw["columns"]) == 1:
             raw = {**raw, "columns": raw["columns"][0]}
         return super().parse(raw, at, parse)
+
+    def shown(self) -> tuple[str, ...]:
+        return (self.column,)
 
     def expression(self) -> str:
         return f"{self.type}({self.column})"
@@ -102,8 +108,17 @@ class MetricRule(Rule):
         if self.must_be is None and self.warn is None:
             yield Problem("MISSING_KEY", at, {"expected": "must_be", "hint": ", or warn, or both"})
         for key in ("must_be", "warn"):
-            if (text := getattr(self, key)) is not None:
+            if (text := getattr(self, key)) is not None and "{{" not in text:  # a runtime variable is judged when it is there
                 yield from self._check_threshold(text, f"{at}/{key}")
+
+    def condition(self, key: str) -> threshold.Threshold | None:
+        """The condition under ``must_be`` or ``warn``. Raises SparquetError THRESHOLD_INVALID."""
+        text = getattr(self, key)
+        if text is None:
+            return None
+        if problem := next(self._check_threshold(text, f"/{key}"), None):
+            raise SparquetError.of([problem])
+        return threshold.parse(text)
 
     def _check_threshold(self, text: str, at: str) -> Iterator[Problem]:
         try:
@@ -132,23 +147,23 @@ class MetricRule(Rule):
         if value is None:
             passed = self.nothing() != "fail"
             return Verdict(passed, f"{self.expression()}: no value to measure", 0 if passed else 1, None, self.nothing() == "warn")
-        passed, warned = self._holds(self.must_be, value), not self._holds(self.warn, value)
+        passed, warned = self._holds("must_be", value), not self._holds("warn", value)
         return Verdict(passed, self._message(value, passed, warned), (0 if passed else 1) if blamed is None else blamed, value, passed and warned)
 
-    def _holds(self, condition: str | None, value: Any) -> bool:
+    def _holds(self, key: str, value: Any) -> bool:
+        condition = self.condition(key)
         try:
-            return condition is None or threshold.parse(condition).holds(value)
+            return condition is None or condition.holds(value)
         except TypeError as error:
-            key = "must_be" if condition == self.must_be else "warn"
             expected = "> 0 for numbers, >= 2026-01-31 for dates, = 'x' for text"
-            raise SparquetError("THRESHOLD_INVALID", f"/{key}", found=condition, reason=str(error), expected=expected) from error
+            raise SparquetError("THRESHOLD_INVALID", f"/{key}", found=str(condition), reason=str(error), expected=expected) from error
 
-    def shown(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         """The figure as the message shows it."""
         return figure(value)
 
     def _message(self, value: Any, passed: bool, warned: bool) -> str:
-        says = f"{self.expression()} = {self.shown(value)}"
+        says = f"{self.expression()} = {self.worded(value)}"
         if not passed:
             return f"{says} breaks must_be ({self.must_be})"
         if warned:
@@ -182,7 +197,7 @@ class CountRule(MetricRule):
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         return (count_if(self.violation(columns) or "false", self.filter), rows_of(self.filter))
 
-    def shown(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         return f"{figure(value)}%" if self.percent else figure(value)
 
 

@@ -18,7 +18,8 @@ class Aggregate:
 
     def expression(self) -> str:
         """The aggregate with its filter, as SQL."""
-        return f"{self.sql} FILTER (WHERE {self.filter})" if self.filter else self.sql
+        # On a line of its own: the filter may end in a comment.
+        return f"{self.sql} FILTER (WHERE {self.filter}\n)" if self.filter else self.sql
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Partnerless:
-    """The number of rows whose key, when it has no null, stands nowhere in another source."""
+    """The number of rows whose key, when it has no null, stands nowhere in another source. ``families`` are those of the columns' types."""
 
     columns: tuple[str, ...]
+    families: tuple[str, ...]
     source_columns: tuple[str, ...]
     place: str
     source: Source = field(compare=False)

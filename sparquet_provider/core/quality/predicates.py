@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
@@ -10,7 +9,7 @@ from typing import Any
 
 from ..columns import Reference
 from ..errors import SparquetError
-from ..text import literal
+from ..text import instant, literal
 
 _TEMPORAL = ("date", "timestamp", "timestamp_ntz")
 
@@ -53,7 +52,7 @@ def _number(value: Any) -> Decimal | None:
 
 def _is_iso(text: str) -> bool:
     try:
-        dt.datetime.fromisoformat(text.strip())
+        instant(text)
     except ValueError:
         return False
     return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..columns import Columns, Reference
+from ..columns import Reference, addressable
 from ..result import jsonable
+from ..text import instant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 FEW_VALUES, ROWS_PER_VALUE = 20, 10
 #: The relative error of the approximate count of distinct values.
 ERROR = 0.01
+
+_NESTED = ("map", "struct", "array", "binary", "variant", "interval", "void")
 
 
 def suggest(df: DataFrame) -> list[dict[str, Any]]:
@@ -25,15 +28,17 @@ def suggest(df: DataFrame) -> list[dict[str, Any]]:
     """
     from pyspark.sql import functions as F
 
-    columns = [c for c in (_plain(df, name) for name in df.columns) if c is not None]
-    rules: list[dict[str, Any]] = [{"type": "schema", "required_columns": df.columns, "column_types": {f.name: f.dataType.simpleString() for f in df.schema}}]
-    if not columns:
-        return rules
+    rules: list[dict[str, Any]] = []
+    if df.columns:
+        types = {f.name: f.dataType.simpleString() for f in df.schema}
+        rules.append({"type": "schema", "required_columns": df.columns, "column_types": types})
+    df, known = addressable(df)
+    columns = [known.find(f.name) for f in known.schema if f.dataType.typeName() not in _NESTED]
     figures = [F.expr("count(1)")]
     for c in columns:
         ordered = c.is_numeric or c.family == "time"
-        value = f"nullif({c.sql}, double('NaN'))" if c.is_floating else c.sql
-        bounds = [f"min({value})", f"max({value})"] if ordered else ["NULL", "NULL"]
+        # NaN is the largest number: where there is one, the largest value is no bound.
+        bounds = [f"min({c.sql})", f"max({c.sql})"] if ordered else ["NULL", "NULL"]
         figures += [F.expr(f"count({c.sql})"), F.expr(f"approx_count_distinct({c.sql}, {ERROR})"), *[F.expr(f"CAST({b} AS STRING)") for b in bounds]]
     row = df.agg(*[f.alias(f"f{i}") for i, f in enumerate(figures)]).collect()[0]
     rows, few = int(row[0]), []
@@ -49,22 +54,23 @@ def suggest(df: DataFrame) -> list[dict[str, Any]]:
             rules.append({"type": "unique", "columns": [c.name]})
         elif filled and distinct <= FEW_VALUES and filled >= distinct * ROWS_PER_VALUE and (c.is_text or c.family == "boolean"):
             few.append(c)
-        if low is not None:
-            rules.append({"type": "range", "column": c.name, "min": _bound(low, c), "max": _bound(high, c)})
+        if low is not None and (bounds_found := _bounds(low, high, c)):
+            rules.append({"type": "range", "column": c.name, **bounds_found})
     if few:
         rules += _accepted(df, few)
     return rules
 
 
-def _plain(df: DataFrame, name: str) -> Reference | None:
-    field = next(f for f in df.schema if f.name == name)
-    return None if field.dataType.typeName() in ("map", "struct", "array", "binary", "variant") else Columns.of(df).find(name)
-
-
-def _bound(text: str, column: Reference) -> int | float | str:
-    if not column.is_numeric:
-        return text
-    return float(text) if column.is_floating or "." in text else int(text)
+def _bounds(low: str, high: str, column: Reference) -> dict[str, Any]:
+    """The interval as a rule takes it; empty for NaN, infinity and times that ISO texts do not reach."""
+    if column.is_numeric:
+        numbers = [float(t) if column.is_floating or "." in t else int(t) for t in (low, high)]
+        return {"min": numbers[0], "max": numbers[1]} if all(math.isfinite(n) for n in numbers) else {}
+    try:
+        instant(low), instant(high)
+    except ValueError:
+        return {}
+    return {"min": low, "max": high}
 
 
 def _accepted(df: DataFrame, columns: list[Reference]) -> list[dict[str, Any]]:

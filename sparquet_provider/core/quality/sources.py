@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..columns import Columns
 from ..document import check_instant
 from ..errors import SparquetError
-from ..text import literal
+from ..text import instant, literal
 from .metrics import Clock, Elsewhere, History, Partnerless, Query
 
 if TYPE_CHECKING:
@@ -45,12 +45,17 @@ def keys_elsewhere(metric: Partnerless, run: Run, prefix: str) -> DataFrame:
 
     other = run.read(metric.source, "/source")
     columns = Columns.of(other)
-    picked = []
-    for name in metric.source_columns:
+    picked: list[str] = []
+    for name, family in zip(metric.source_columns, metric.families, strict=True):
         try:
-            picked.append(columns.find(name).sql)
+            column = columns.find(name)
         except SparquetError as error:
             raise error.below("/source_columns") from error
+        if column.family != family:
+            # Spark would compare them after a cast, by which several keys there may become one.
+            found, expected = f"{name}, which is {column.type_name}", f"a column of the same kind as {metric.columns[len(picked)]} ({family})"
+            raise SparquetError("WRONG_TYPE", "/source_columns", found=found, expected=expected, hint="; cast one of them first")
+        picked.append(column.sql)
     return other.select(*[F.expr(c).alias(f"{prefix}{i}") for i, c in enumerate(picked)]).distinct()
 
 
@@ -94,14 +99,14 @@ def clock(_: DataFrame, metric: Clock, run: Run) -> int:
         return _micros(run.ingestion_ts)
     if problem := next(check_instant(text, "/as_of"), None):  # a runtime variable gave it
         raise SparquetError.of([problem])
-    instant = dt.datetime.fromisoformat(text)
-    if instant.tzinfo is not None:
-        return _micros(instant)
+    found = instant(text)
+    if found.tzinfo is not None:
+        return _micros(found)
     return int(run.spark.sql(f"SELECT unix_micros(CAST({literal(text)} AS TIMESTAMP))").collect()[0][0])
 
 
-def _micros(instant: dt.datetime) -> int:
-    return (instant - dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)) // dt.timedelta(microseconds=1)
+def _micros(moment: dt.datetime) -> int:
+    return (moment - dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)) // dt.timedelta(microseconds=1)
 
 
 #: How the metrics are measured that need a job of their own.

@@ -12,7 +12,7 @@ from ..custom import CustomRule
 from ..document import Rule
 from ..errors import Problem, SparquetError
 from ..faults import translate
-from .engine import code_of
+from .engine import code_of, extension_fault
 from .metrics import Keys, Partnerless
 from .sources import keys_elsewhere
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: The column that tells the sides apart while both are written in one job.
 FLAG = "__sparquet_invalid"
+
+#: How the names of columns begin that a split adds and takes away again.
+RESERVED = "__sparquet_"
 
 
 @dataclass
@@ -57,7 +60,7 @@ class Flagged:
         """All rows with the flag; codes and words are null for valid rows."""
         from pyspark.sql import functions as F
 
-        return self.annotated(self.frame.withColumn(FLAG, self.bad), annotate, reasons, F.col(FLAG)).drop(*self.helpers)
+        return self._named(self.annotated(self.frame.withColumn(FLAG, self.bad), annotate, reasons, F.col(FLAG)))
 
     def _named(self, df: DataFrame) -> DataFrame:
         """Without helpers, and with the names that the columns came with."""
@@ -84,7 +87,9 @@ class Flagged:
 
 
 def refuse_taken_names(df: DataFrame, names: Mapping[str, str | None], at: str) -> None:
-    """Raise COLUMN_COLLISION when a column that the split adds, by the key that names it, is there already."""
+    """Raise COLUMN_COLLISION when a column that the split adds, by the key that names it, is there already; RESERVED_NAME for helpers."""
+    if own := next((name for name in df.columns if name.casefold().startswith(RESERVED)), None):
+        raise SparquetError("RESERVED_NAME", at, found=own)
     taken = {name.casefold() for name in df.columns}
     problems = [Problem("COLUMN_COLLISION", f"{at}/{key}", {"found": name}) for key, name in names.items() if name and name.casefold() in taken]
     if problems:
@@ -103,13 +108,16 @@ def flag(df: DataFrame, rules: Iterable[tuple[str, Rule]], run: Run, codes: Sequ
         if codes and code_of(rule) not in codes:
             continue
         try:
-            broken = _broken(flagged, rule, columns, run.placed(""), f"__sparquet_{number}")
+            broken = _broken(flagged, rule, columns, run.placed(""), f"{RESERVED}{number}")
+            if broken is not None:
+                broken = _never_null(broken, rule.filter)
+                run.engine.check_analysis(flagged.frame.where(broken))
         except SparquetError as error:
             raise error.below(at) from error
         except Exception as error:
             raise translate(error, at, df.columns) from error
         if broken is not None:
-            flagged.broken.append((rule, _never_null(broken, rule.filter)))
+            flagged.broken.append((rule, broken))
     return flagged
 
 
@@ -142,13 +150,15 @@ def _broken(flagged: Flagged, rule: Rule, columns: Columns, run: Run, helper: st
 
 
 def _custom(df: DataFrame, rule: CustomRule, run: Run) -> Column | None:
-    made = rule.make(run)
-    if not hasattr(made, "violation"):
-        return None
+    from pyspark.sql import Column
+
     try:
-        found: Column | None = made.violation(df)
+        made = rule.make(run)
+        found = made.violation(df) if hasattr(made, "violation") else None
+        if found is not None and not isinstance(found, Column):
+            raise TypeError(f"violation returned {type(found).__name__}, expected a boolean column")
     except Exception as error:
-        raise SparquetError("EXTENSION_FAILED", found=f"{type(made).__name__} ({rule.type})", reason=f"{type(error).__name__}: {error}", cause=error) from error
+        raise extension_fault(error, rule) from error
     return found
 
 

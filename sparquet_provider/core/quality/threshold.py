@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from ..text import instant
+
 #: What the operands of a threshold may be: a plain number, a percentage, a time span, or a date, timestamp or text.
 Unit = Literal["number", "percent", "duration", "text"]
 
@@ -97,9 +99,9 @@ def parse(text: str) -> Threshold:
 def _operand(text: str) -> Operand:
     text = text.strip()
     if re.fullmatch(_NUMBER, text, re.IGNORECASE):
-        return Operand(Decimal(text), "number")
+        return Operand(_number(text), "number")
     if re.fullmatch(rf"{_NUMBER}\s*%", text, re.IGNORECASE):
-        return Operand(Decimal(text.rstrip("%").strip()), "percent")
+        return Operand(_number(text.rstrip("%").strip()), "percent")
     if found := _DURATION.fullmatch(text):
         parts = re.findall(r"(\d+(?:\.\d+)?)\s*([smhdw])", found[2], re.IGNORECASE)
         seconds = sum((Decimal(number) * _SECONDS[unit.lower()] for number, unit in parts), Decimal(0))
@@ -109,21 +111,24 @@ def _operand(text: str) -> Operand:
     if text.casefold() in ("true", "false"):
         return Operand(text.casefold() == "true", "text")
     if _DATED.fullmatch(text):
-        _instant(text)
+        instant(text)
         return Operand(text, "text")
     raise ValueError(f"{text!r} is no number, percentage (5%), time span (1d 12h), date or quoted text")
 
 
-def _instant(text: str) -> dt.datetime:
+def _number(text: str) -> Decimal:
     try:
-        return dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is no date or timestamp") from None
+        number = Decimal(text)
+    except ArithmeticError:
+        raise ValueError(f"{text} is out of reach") from None
+    if number and abs(number.adjusted()) > 400:
+        raise ValueError(f"{text} is out of reach")
+    return number
 
 
 def _compared(text: str) -> dt.datetime:
     try:
-        return _instant(text)
+        return instant(text)
     except ValueError as error:
         raise TypeError(str(error)) from None
 
@@ -139,11 +144,11 @@ def _pair(value: Any, given: Decimal | str | bool) -> tuple[Any, Any]:
         if isinstance(value, bool) and isinstance(given, bool):
             return value, given
     elif isinstance(value, dt.datetime) and isinstance(given, str):
-        instant = _compared(given)
-        if instant.tzinfo is None:  # as the clock of the session shows it
-            return value.replace(tzinfo=None), instant
+        bound = _compared(given)
+        if bound.tzinfo is None:  # as the clock of the session shows it
+            return value.replace(tzinfo=None), bound
         if value.tzinfo is not None:
-            return value, instant
+            return value, bound
     elif isinstance(value, dt.date) and isinstance(given, str):
         return value, _compared(given).date()
     elif isinstance(value, str) and isinstance(given, str):

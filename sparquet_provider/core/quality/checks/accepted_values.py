@@ -23,7 +23,8 @@ class AcceptedValues(RowRule, ColumnsRule):
     values: Annotated[tuple[Any, ...], Field("The accepted values.", example=["new", "paid"])]
 
     def check(self, at: str) -> Iterator[Problem]:
-        if not self.values:
+        yield from super().check(at)
+        if all(value is None for value in self.values):
             yield Problem("EMPTY_VALUE", at + "/values", {"expected": "a list of values", "hint": ", for example ['new', 'paid']"})
 
     def wrong(self) -> str:

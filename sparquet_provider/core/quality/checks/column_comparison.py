@@ -29,6 +29,9 @@ class ColumnComparison(RowRule, ColumnRule):
     def target(self) -> str:
         return f"{self.column}, {self.other}"
 
+    def shown(self) -> tuple[str, ...]:
+        return (self.column, self.other)
+
     def wrong(self) -> str:
         return f"in which {self.column} {self.operator} {self.other} does not hold"
 

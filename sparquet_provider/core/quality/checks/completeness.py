@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...spec import Field, spec
-from .. import threshold
 from ..kinds import ColumnsRule, MetricRule
 from ..metrics import Metric, Query, Values, Verdict
 from ..threshold import Unit
@@ -33,7 +32,7 @@ class Completeness(MetricRule, ColumnsRule):
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         complete = " AND ".join(f"{c.sql} IS NOT NULL" for c in self.found(columns))
         keys = ", ".join(columns.find(name).sql for name in self.by)
-        broken = [f"count_if(NOT {threshold.parse(t).sql('share')})" if t else "0L" for t in (self.must_be, self.warn)]
+        broken = [f"count_if(NOT {c.sql('share')})" if c else "0L" for c in (self.condition("must_be"), self.condition("warn"))]
         shares = f"SELECT 100D * count_if({complete}) / count(1) AS share FROM _validation_df GROUP BY {keys}"
         return (Query(f"SELECT count(1), {broken[0]}, {broken[1]}, min(share), max(share) FROM ({shares})", False, self.filter),)
 
@@ -49,7 +48,7 @@ class Completeness(MetricRule, ColumnsRule):
 
     def _worst(self, low: float, high: float) -> Any:
         # A condition such as "< 50%" is broken from above.
-        for condition in (self.must_be, self.warn):
-            if condition and threshold.parse(condition).holds(low) and not threshold.parse(condition).holds(high):
+        for condition in (self.condition("must_be"), self.condition("warn")):
+            if condition and condition.holds(low) and not condition.holds(high):
                 return high
         return low

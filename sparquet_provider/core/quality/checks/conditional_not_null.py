@@ -24,4 +24,4 @@ class ConditionalNotNull(RowRule, ColumnsRule):
         return f"with null in {self.target()} although {self.when}"
 
     def violation(self, columns: Columns) -> str:
-        return f"coalesce({self.when}, false) AND ({' OR '.join(f'{c.sql} IS NULL' for c in self.found(columns))})"
+        return f"coalesce({self.when}\n, false) AND ({' OR '.join(f'{c.sql} IS NULL' for c in self.found(columns))})"

@@ -29,6 +29,7 @@ class ForeignKey(ColumnsRule):
     source_columns: Annotated[tuple[str, ...], Field("The key's columns there; the same names when absent.", example=["id"], one_or_more=True)] = ()
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if self.source_columns and len(self.source_columns) != len(self.columns):
             reason = f"columns names {len(self.columns)}, source_columns {len(self.source_columns)}"
             yield Problem("INVALID_COMBINATION", at + "/source_columns", {"reason": reason, "remedy": "Name as many on both sides."})
@@ -40,7 +41,8 @@ class ForeignKey(ColumnsRule):
         return f"foreign_key({joined(self.columns)})"
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        return (Partnerless(self.key(columns), self.source_columns or self.columns, repr(self.source), self.source, self.filter),)
+        families = tuple(c.family for c in self.found(columns))
+        return (Partnerless(self.key(columns), families, self.source_columns or self.columns, repr(self.source), self.source, self.filter),)
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
         failed = int(values[metrics[0]])

@@ -58,5 +58,5 @@ class Freshness(ValueRule):
             return Verdict(False, f"{self.expression()}: the newest value lies {span(-age)} in the future", 1, age)
         return super().judge(metrics, values)
 
-    def shown(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         return span(value)

@@ -50,6 +50,12 @@ class InvalidCount(CountRule, ColumnsRule):
         yield from super().check(at)
         if all(getattr(self, key) is None for key in _KEYS):
             yield Problem("MISSING_KEY", at, {"expected": "valid_values", "hint": f", or another of {', '.join(_KEYS)}"})
+        if self.valid_values is not None and all(v is None for v in self.valid_values):
+            yield Problem("EMPTY_VALUE", at + "/valid_values", {"expected": "a list of values", "hint": ""})
+        for low, high in (("valid_min", "valid_max"), ("valid_min_length", "valid_max_length")):
+            a, b = getattr(self, low), getattr(self, high)
+            if a is not None and b is not None and isinstance(a, str) == isinstance(b, str) and a > b:
+                yield Problem("INVALID_COMBINATION", f"{at}/{low}", {"reason": f"{low} {a} is above {high} {b}: no value is valid", "remedy": "Exchange them."})
 
     def violation(self, columns: Columns) -> str:
         return any_of(self._wrong(c) for c in self.found(columns))

@@ -23,6 +23,7 @@ class MutuallyExclusive(RowRule, ColumnsRule):
     exactly_one: Annotated[bool, Field("Rows in which none of them has a value fail, too.")] = False
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if len(self.columns) < 2:
             reason = f"{len(self.columns)} column excludes nothing"
             yield Problem("INVALID_COMBINATION", at + "/columns", {"reason": reason, "remedy": "Name two columns or more."})

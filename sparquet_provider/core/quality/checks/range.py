@@ -31,6 +31,7 @@ class Range(RowRule, ColumnRule):
     max: Annotated[Bound, Field("The largest value allowed.", example=150)] = None
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if self.min is None and self.max is None:
             yield Problem("MISSING_KEY", at, {"expected": "min", "hint": ", or max, or both"})
         elif isinstance(self.min, str) == isinstance(self.max, str) and self.min is not None and self.max is not None and self.min > self.max:  # type: ignore[operator]

@@ -7,8 +7,8 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...document import Source
+from ...errors import SparquetError
 from ...spec import Field, spec
-from .. import threshold
 from ..kinds import MetricRule
 from ..metrics import Aggregate, Elsewhere, Metric, Query, Values
 from ..threshold import Unit
@@ -57,6 +57,9 @@ class Reconciliation(MetricRule):
         own = own[0] if isinstance(metrics[0], Query) and own else own
         if own is None or other is None:
             return None
+        for key, value in (("/aggregate", own), ("/source_aggregate", other)):
+            if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+                raise SparquetError("WRONG_TYPE", key, found=f"a {type(value).__name__}", expected="an aggregate that gives a number", hint="")
         floating = isinstance(own, float) or isinstance(other, float)
         difference = abs(float(own) - float(other)) if floating else abs(EXACT.subtract(Decimal(own), Decimal(other)))
         if not self._relative:
@@ -65,7 +68,7 @@ class Reconciliation(MetricRule):
 
     @property
     def _relative(self) -> bool:
-        return any(threshold.parse(t).unit == "percent" for t in (self.must_be, self.warn) if t)
+        return any(c.unit == "percent" for c in (self.condition("must_be"), self.condition("warn")) if c)
 
-    def shown(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         return f"{figure(value)}{'%' if self._relative else ''}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from ...document import Rule
 from ...errors import Problem
 from ...spec import Field, spec
 from ..kinds import MetricRule
@@ -29,8 +30,9 @@ class RowCount(MetricRule):
         if self.min is None and self.max is None:
             yield from super().check(at)
             return
+        yield from Rule.check(self, at)
         for key in ("must_be", "warn"):
-            if (text := getattr(self, key)) is not None:
+            if (text := getattr(self, key)) is not None and "{{" not in text:
                 yield from self._check_threshold(text, f"{at}/{key}")
         if self.min is not None and self.max is not None and self.min > self.max:
             yield Problem("INVALID_COMBINATION", at, {"reason": f"min {self.min} is above max {self.max}: no count can pass", "remedy": "Exchange them."})

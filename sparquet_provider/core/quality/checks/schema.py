@@ -44,8 +44,12 @@ class Schema(Rule):
     strict_types: Annotated[bool, Field("Compare precision, scale and nullability, too.")] = False
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if not (self.required_columns or self.forbidden_columns or self.column_types):
             yield Problem("MISSING_KEY", at, {"expected": "required_columns", "hint": ", forbidden_columns or column_types"})
+        if both := sorted(set(self.forbidden_columns) & {*self.required_columns, *self.column_types}):
+            reason = f"{', '.join(both)} cannot be required and forbidden"
+            yield Problem("INVALID_COMBINATION", at + "/forbidden_columns", {"reason": reason, "remedy": "Name it once."})
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         return (Known(tuple(self._violations(columns))),)

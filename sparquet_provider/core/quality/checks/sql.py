@@ -34,6 +34,7 @@ class Sql(Rule):
     output: Annotated[Output | None, Field("Where the bad rows of failed_rows are written.", example={"format": "delta", "path": "/dq/negative"})] = None
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if (self.query is None) == (self.failed_rows is None):
             reason = "one of query and failed_rows is needed" if self.query is None else "query and failed_rows exclude each other"
             yield Problem("INVALID_COMBINATION", at, {"reason": reason, "remedy": "Give exactly one of them."})

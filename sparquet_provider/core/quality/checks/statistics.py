@@ -43,7 +43,13 @@ class Min(ValueRule):
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         value = values[metrics[0]]
-        return dt.datetime.fromisoformat(value) if metrics[0].sql.startswith("date_format(") and value is not None else value  # type: ignore[union-attr]
+        if value is None or not metrics[0].sql.startswith("date_format("):  # type: ignore[union-attr]
+            return value
+        try:
+            return dt.datetime.fromisoformat(value)
+        except ValueError:
+            reason = "the timestamp lies outside of the years 1 to 9999"
+            raise SparquetError("EXPRESSION_FAILED", "/column", reason=reason) from None
 
 
 @spec

@@ -38,16 +38,21 @@ class VolumeAnomaly(Rule):
     ] = None
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if self.max_deviation is not None and self._share() is None:
             facts = {"found": self.max_deviation, "reason": "it is no percentage", "expected": "50%"}
             yield Problem("THRESHOLD_INVALID", at + "/max_deviation", facts)
+        if self.min_history > self.last:
+            reason = f"min_history {self.min_history} is above last {self.last}: there would never be a judgement"
+            yield Problem("INVALID_COMBINATION", at + "/min_history", {"reason": reason, "remedy": "Raise last, or lower min_history."})
 
     def _share(self) -> float | None:
         text = (self.max_deviation or "").strip()
         try:
-            return float(text[:-1]) / 100 if text.endswith("%") else None
+            share = float(text[:-1]) / 100 if text.endswith("%") else -1.0
         except ValueError:
             return None
+        return share if 0 <= share < float("inf") else None
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         if self.history is None:
