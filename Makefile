@@ -19,7 +19,7 @@ demo: $(VENV)/.demo-ready ## run the example DAG customer_revenue on a local Spa
 	@$(RUN) python scripts/demo.py
 
 test: $(VENV)/.dev-ready ## run all tests, in two halves side by side
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-core test-airflow
+	@$(MAKE) --no-print-directory --jobs=2 test-core test-airflow
 
 test-core: $(VENV)/.dev-ready
 	$(RUN) python -m pytest -m "" -p no:cacheprovider tests/core
