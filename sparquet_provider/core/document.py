@@ -147,7 +147,9 @@ class Output(Spec):
     def merge_keys(self) -> tuple[str, ...]:
         """The key columns of a merge, also when one is given as text."""
         keys = self.options.get("merge_keys", ())
-        return tuple(k.strip() for k in keys.split(",")) if isinstance(keys, str) else tuple(keys)
+        if isinstance(keys, str):
+            return tuple(k.strip() for k in keys.split(","))
+        return tuple(keys) if isinstance(keys, list | tuple) else ()
 
     @property
     def canonical_mode(self) -> str:

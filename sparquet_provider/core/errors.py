@@ -41,7 +41,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "INCLUDE_OUTSIDE_ROOT": Entry("document", "the included file {found} lies outside {expected}", "Keep fragments inside that folder."),
     "INCLUDE_MISPLACED": Entry("document", "$include has neighbours ({found}); the fragment replaces the whole object", "Write the object with $include alone."),
     "INCLUDE_NOT_STEPS": Entry("document", "the included file {found} holds {type}", "A fragment is one transformation or a list of them."),
-    "RESERVED_CHARACTER": Entry("document", "the text holds the reserved character {found}", "Remove the Unicode noncharacters U+FDD0 to U+FDD3."),
+    "RESERVED_CHARACTER": Entry("document", "the text holds the reserved character {found}", "Remove it; U+FDD0 to U+FDD3 and halves of a character (U+D800 to U+DFFF) cannot stand in a document."),
     # --- form -----------------------------------------------------------------------------------------------
     "WRONG_TYPE": Entry("document", "found {found}, expected {expected}", "Change the value{hint}."),
     "MISSING_KEY": Entry("document", "the key {expected!r} is missing{nearest}", "Add it{hint}."),
@@ -204,10 +204,25 @@ class _Facts(dict[str, Any]):
         return ""
 
 
+#: Facts that tell more than a name or a value may be longer.
+_LONG = {"reason": 1000, "remedy": 1000, "sample": 1000, "left": 1000, "right": 1000, "hint": 1000}
+
+
+def _short(value: Any, most: int) -> Any:
+    """The value itself, or the beginning of its text when that is long."""
+    if isinstance(value, bool | float | None):
+        return value
+    text = str(value)
+    return value if len(text) <= most else text[: most - 1] + "…"
+
+
 def _fill(template: str, facts: Mapping[str, Any]) -> str:
-    values = _Facts(facts)
-    if isinstance(values.get("expected"), list | tuple | set | frozenset):
-        values["expected"] = ", ".join(map(str, values["expected"]))
+    values = _Facts({name: _short(value, _LONG.get(name, 200)) for name, value in facts.items() if name != "expected"})
+    if isinstance(expected := facts.get("expected"), list | tuple | set | frozenset):
+        names = [str(_short(str(name), 200)) for name in expected]
+        values["expected"] = ", ".join(names[:60]) + (f" and {len(names) - 60} more" if len(names) > 60 else "")
+    elif "expected" in facts:
+        values["expected"] = _short(expected, 200)
     if isinstance(values.get("nearest"), str) and values["nearest"]:
         values["nearest"] = f"; nearest: {values['nearest']!r}"
     return template.format_map(values)

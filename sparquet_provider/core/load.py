@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Problem, nearest, pointer
-from .syntax import TOKEN, parse_json, parse_yaml
-from .text import CLOSE, HIDE_BRACES, MARKS, NAME, OPEN, PLACEHOLDER, SHOW_BRACES, json_value, no_text_form, parameter_text, plain
+from .syntax import MAX_DEPTH, TOKEN, parse_json, parse_yaml, reserved_character
+from .text import (
+    CLOSE,
+    HIDE_BRACES,
+    MARKS,
+    MAX_DIGITS,
+    NAME,
+    OPEN,
+    PLACEHOLDER,
+    RESERVED,
+    SHOW_BRACES,
+    json_value,
+    no_text_form,
+    parameter_text,
+    plain,
+    too_long,
+)
+
+#: Files that include each other in a row.
+MAX_INCLUDES = 50
 
 
 @dataclass
@@ -50,12 +69,15 @@ def load(
     """
     loader = _Loader(dict(params or {}), Path(root).resolve() if root else None, strict)
     if isinstance(document, Mapping):
-        tree = loader.bind(_json_like(document), "")
+        tree = loader.bind(loader.json_like(document, ""), "")
         folder, chain = Path(base) if base else Path.cwd(), tuple[Path, ...]()
     else:
         path = Path(document)
-        tree = loader.read(path, "", missing="DOCUMENT_NOT_FOUND", expected=str(path.resolve().parent))
-        folder, chain = path.resolve().parent, (path.resolve(),)
+        whole = _resolved(path)
+        tree = loader.read(path, "", missing="DOCUMENT_NOT_FOUND", expected=str(whole.parent))
+        folder, chain = whole.parent, (whole,)
+        if tree is None and not any(p.severity == "error" for p in loader.problems):
+            loader.problems.append(Problem("WRONG_TYPE", "", {"found": "null (or an empty text)", "expected": "an object"}))
     if isinstance(tree, dict):
         tree = loader.include_all(tree, folder, chain)
     loader.finish()
@@ -89,11 +111,11 @@ class _Loader:
         except (FileNotFoundError, NotADirectoryError):
             self.problems.append(Problem(missing, at, {"found": str(path), "expected": expected}))
             return None
-        except (OSError, UnicodeDecodeError) as error:
-            self.problems.append(Problem("DOCUMENT_NOT_READABLE", at, {"found": str(path), "reason": str(error)}))
+        except (OSError, ValueError) as error:
+            self.problems.append(Problem("DOCUMENT_NOT_READABLE", at, {"found": str(path).replace("\0", "\\0"), "reason": str(error)}))
             return None
         if mark := MARKS.search(text):
-            self.problems.append(Problem("RESERVED_CHARACTER", at, {"found": f"U+{ord(mark.group()):04X}"}))
+            self.problems.append(reserved_character(at, mark.group()))
             return None
         found: list[Problem] = []
         tree = parse_yaml(text, found) if path.suffix.lower() in (".yaml", ".yml") else parse_json(text, found)
@@ -103,6 +125,29 @@ class _Loader:
             return None
         return self.bind(tree, at)
 
+    def json_like(self, value: Any, at: str) -> Any:
+        """A mapping given from Python as the JSON value it stands for (tuples are lists); what no document can hold is left out."""
+        if isinstance(value, Mapping | list | tuple) and at.count("/") >= MAX_DEPTH:
+            self.problems.append(Problem("WRONG_TYPE", at, {"found": "a value that is nested too deep", "expected": f"at most {MAX_DEPTH} levels"}))
+            return None
+        if isinstance(value, Mapping):
+            keys = {key: self._allowed(str(key), at) for key in value}
+            return {keys[k]: self.json_like(v, at + pointer(keys[k])) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.json_like(v, at + pointer(i)) for i, v in enumerate(value)]
+        if isinstance(value, dt.date):
+            return value.isoformat()
+        if too_long(value):
+            self.problems.append(Problem("WRONG_TYPE", at, {"found": f"a number of more than {MAX_DIGITS} digits", "expected": "a shorter one"}))
+            return None
+        return self._allowed(value, at) if isinstance(value, str) else value
+
+    def _allowed(self, text: str, at: str) -> str:
+        if found := RESERVED.search(text):
+            self.problems.append(reserved_character(at, found.group()))
+            return RESERVED.sub("\ufffd", text)
+        return text
+
     def bind(self, tree: Any, at: str) -> Any:
         """The tree with every ``{name}`` that has a value replaced."""
         if isinstance(tree, str):
@@ -110,7 +155,7 @@ class _Loader:
                 return self._bare(bare.group(1), at)
             return self._inside(tree, at)
         if isinstance(tree, dict):
-            return {self._inside(TOKEN.sub(r"\1", k), at): self.bind(v, at + pointer(k)) for k, v in tree.items()}
+            return {self._inside(TOKEN.sub(r"\1", k), at): self.bind(v, at + pointer(TOKEN.sub(r"\1", k))) for k, v in tree.items()}
         if isinstance(tree, list):
             return [self.bind(v, at + pointer(i)) for i, v in enumerate(tree)]
         return tree
@@ -120,10 +165,13 @@ class _Loader:
         if not NAME.fullmatch(name):
             number = plain(self._inside(token, at))
             try:
-                return json.loads(number)
-            except ValueError:
+                value = json.loads(number)
+            except (ValueError, RecursionError):
+                value = None
+            if isinstance(value, bool) or not isinstance(value, int | float) or not -math.inf < value < math.inf:
                 self.problems.append(Problem("WRONG_TYPE", at, {"found": number, "expected": "a number"}))
                 return None
+            return value
         if name not in self.params:
             self._missing(name, at)
             return None
@@ -153,13 +201,28 @@ class _Loader:
         out = dict(tree)
         if isinstance(tree.get("transformations"), list):
             out["transformations"] = self._steps(tree["transformations"], folder, chain, "/transformations")
-        for key, place in (("output", "/output"), ("outputs", "/outputs")):
-            value = out.get(key)
-            if isinstance(value, dict):
-                out[key] = self._nested(value, folder, chain, place)
-            elif isinstance(value, list):
-                out[key] = [self._nested(v, folder, chain, place + pointer(i)) if isinstance(v, dict) else v for i, v in enumerate(value)]
+        for key in ("output", "outputs"):
+            out |= self._output_at(key, out, folder, chain, "")
+        if isinstance(block := tree.get("validations"), dict):
+            place = "/validations"
+            block = {**block, **self._output_at("outputs", block, folder, chain, place), **self._output_at("report", block, folder, chain, place)}
+            if isinstance(rules := block.get("rules"), list):
+                places = [place + pointer("rules", i) for i in range(len(rules))]
+                block["rules"] = [
+                    {**r, **self._output_at("output", r, folder, chain, p)} if isinstance(r, dict) else r for r, p in zip(rules, places, strict=True)
+                ]
+            out["validations"] = block
         return out
+
+    def _output_at(self, key: str, block: dict[str, Any], folder: Path, chain: tuple[Path, ...], at: str) -> dict[str, Any]:
+        """The key with its destination, list of destinations, or sides of a split expanded; nothing when it is not there."""
+        value, place = block.get(key), at + pointer(key)
+        if isinstance(value, list):
+            return {key: [self._nested(v, folder, chain, place + pointer(i)) if isinstance(v, dict) else v for i, v in enumerate(value)]}
+        if not isinstance(value, dict):
+            return {}
+        sides = {s: self._nested(value[s], folder, chain, place + pointer(s)) for s in ("valid", "invalid") if isinstance(value.get(s), dict)}
+        return {key: {**self._nested(value, folder, chain, place), **sides}}
 
     def _nested(self, step: dict[str, Any], folder: Path, chain: tuple[Path, ...], at: str) -> dict[str, Any]:
         out = dict(step)
@@ -189,7 +252,7 @@ class _Loader:
             self.problems.append(Problem("WRONG_TYPE", place + "/$include", {"found": type(step["$include"]).__name__, "expected": "the path of a file"}))
             return []
         name = plain(step["$include"]).translate(SHOW_BRACES)
-        path = (folder / name).resolve()
+        path = _resolved(folder / name)
         if self.root is not None and not path.is_relative_to(self.root):
             self.problems.append(Problem("INCLUDE_OUTSIDE_ROOT", place, {"found": name, "expected": str(self.root)}))
             return []
@@ -197,8 +260,14 @@ class _Loader:
             circle = " -> ".join(p.name for p in (*chain[chain.index(path) :], path))
             self.problems.append(Problem("INCLUDE_CYCLE", place, {"found": circle}))
             return []
+        if len(chain) > MAX_INCLUDES or place.count("/") > MAX_DEPTH:
+            self.problems.append(Problem("WRONG_TYPE", place, {"found": "fragments that are nested too deep", "expected": f"at most {MAX_DEPTH} levels"}))
+            return []
+        before = len(self.problems)
         fragment = self.read(path, place, missing="INCLUDE_NOT_FOUND", expected=f"here {folder}")
         if fragment is None:
+            if not any(p.severity == "error" for p in self.problems[before:]):
+                self.problems.append(Problem("INCLUDE_NOT_STEPS", place, {"found": name, "type": "nothing"}))
             return []
         items = fragment if isinstance(fragment, list) else [fragment]
         if not all(isinstance(i, dict) for i in items):
@@ -216,12 +285,9 @@ class _Loader:
         return out
 
 
-def _json_like(value: Any) -> Any:
-    """A mapping given from Python as the JSON value it stands for (tuples are lists)."""
-    if isinstance(value, Mapping):
-        return {str(k): _json_like(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_like(v) for v in value]
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    return value
+def _resolved(path: Path) -> Path:
+    """The path without links and dots; as it is when the system cannot follow it, so that reading it says why."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path.absolute()

@@ -9,6 +9,7 @@ escape it for the quotes it stands in.
 from __future__ import annotations
 
 import dataclasses
+import sys
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -200,7 +201,8 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = plain(value) if isinstance(value, str) else str(value)
-    return repr(text if len(text) <= 60 else text[:57] + "…") if isinstance(value, str) else text
+    text = text if len(text) <= 60 else text[:57] + "…"
+    return repr(text) if isinstance(value, str) else text
 
 
 def _unknown_key(key: str, known: list[str], at: str, parse: Parse) -> None:
@@ -253,7 +255,11 @@ def _convert(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
     if hint is bool:
         return _bool(raw)
     if hint is int:
-        return _number(raw, whole=True)
+        number = _number(raw, whole=True)
+        if number is not WRONG and not -(2**63) <= number < 2**63:
+            parse.error("WRONG_TYPE", at, found=shown(raw), expected="a whole number of at most 64 bits", hint="")
+            return WRONG
+        return number
     if hint is float:
         return _number(raw, whole=False)
     if origin is tuple:
@@ -358,8 +364,8 @@ def _number(raw: Any, *, whole: bool) -> Any:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return WRONG
     if whole:
-        return int(raw) if float(raw).is_integer() else WRONG
-    return raw
+        return raw if isinstance(raw, int) else int(raw) if raw.is_integer() else WRONG
+    return raw if isinstance(raw, float) or abs(raw) <= sys.float_info.max else WRONG
 
 
 def describe(hint: Any) -> str:

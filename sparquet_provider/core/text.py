@@ -19,6 +19,11 @@ from .errors import SparquetError
 OPEN, CLOSE = "\ufdd0", "\ufdd1"
 _LEFT, _RIGHT = "\ufdd2", "\ufdd3"
 MARKS = re.compile(f"[{OPEN}{CLOSE}{_LEFT}{_RIGHT}]")
+#: Halves of a character; no text with them can be written or hashed.
+SURROGATES = re.compile(r"[\ud800-\udfff]")
+RESERVED = re.compile(f"{MARKS.pattern}|{SURROGATES.pattern}")
+#: Python turns no longer number into text.
+MAX_DIGITS = 4300
 _DROP_MARKS = str.maketrans("", "", OPEN + CLOSE)
 HIDE_BRACES = str.maketrans("{}", _LEFT + _RIGHT)
 SHOW_BRACES = str.maketrans(_LEFT + _RIGHT, "{}")
@@ -37,13 +42,21 @@ _SCALARS = (str, bool, int, float, Decimal, dt.date, type(None))
 
 def no_text_form(value: Any) -> str | None:
     """The name of the value's type when a parameter cannot have it."""
-    if isinstance(value, str) and MARKS.search(value):
+    if isinstance(value, str) and RESERVED.search(value):
         return "text with a reserved character"
+    if too_long(value):
+        return f"number of more than {MAX_DIGITS} digits"
     if isinstance(value, _SCALARS):
         return None
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return next((f"list that holds a {type(v).__name__}" for v in value if not isinstance(v, _SCALARS)), None)
+        kinds = (no_text_form(v) if isinstance(v, _SCALARS) else type(v).__name__ for v in value)
+        return next((f"list that holds a {kind}" for kind in kinds if kind), None)
     return type(value).__name__
+
+
+def too_long(value: Any) -> bool:
+    """True for a whole number that has no text form."""
+    return isinstance(value, int) and value.bit_length() > MAX_DIGITS * math.log2(10)
 
 
 def parameter_text(value: Any) -> str:

@@ -14,6 +14,7 @@ from ..errors import Problem, SparquetError
 from ..faults import condition_of
 from ..jars import DELTA, ICEBERG
 from ..parts import references
+from ..spec import shown
 from .base import Format
 from .faults import no_catalog, no_connector, sentence
 from .options import check_partial, check_path, check_scope, does_nothing, option
@@ -73,7 +74,10 @@ class TableFormat(Format):
         yield from check_partial(output, at)
         if output.canonical_mode == "merge":
             keys = option(output.options, "merge_keys")
-            if not output.merge_keys or not all(isinstance(k, str) and k.strip() for k in output.merge_keys):
+            if any(k.casefold() == "merge_keys" for k in output.options) and not isinstance(keys, str | list | tuple):
+                facts = {"found": shown(keys), "expected": "a column name, or a list of column names", "hint": ", such as [\"id\"]"}
+                yield Problem("WRONG_TYPE", at + "/options/merge_keys", facts)
+            elif not output.merge_keys or not all(isinstance(k, str) and k.strip() for k in output.merge_keys):
                 place = "/merge_keys" if keys is not None else ""
                 yield Problem("MERGE_KEYS_MISSING", at + "/options" + place, {})
             return
