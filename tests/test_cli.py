@@ -192,3 +192,12 @@ def test_a_check_for_real(spark: Any, write: Any, tmp_path: Path, capsys: pytest
     capsys.readouterr()
     assert cli.main(["check", *options]) == cli.QUALITY_FAILED
     assert "FAIL few_countries: 3 countries" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "text"), [("d.yaml", ""), ("d.yaml", "# nothing"), ("d.json", "null"), ("d.json", '{"name": "\\ud800"}')])
+@pytest.mark.parametrize("command", ["lint", "explain", "run", "check"])
+def test_every_command_says_why_there_is_no_document(write: Any, capsys: pytest.CaptureFixture[str], command: str, name: str, text: str) -> None:
+    assert cli.main([command, write(name, text)]) == cli.USAGE
+    said = "".join(capsys.readouterr())
+    assert ("U+D800" if "ud800" in text else "expected an object") in said
+    assert ": ok" not in said

@@ -54,7 +54,7 @@ def _json(text: str, repeated: list[tuple[Any, str]]) -> Any:
         raise json.JSONDecodeError(reason, text, next(places, 0))
 
     def constant(name: str) -> NoReturn:
-        fault(re.escape(name), f"{name} is no number in JSON")
+        fault(re.escape(name), f"there is no {name} in JSON")
 
     def whole(digits: str) -> int:
         try:
@@ -143,7 +143,7 @@ def parse_yaml(text: str, problems: list[Problem]) -> Any:
     braces = re.compile(rf"\{{\{{\s*{_N}\s*\}}\}}|\{{{_N}\}}")
     try:
         tree = _yaml(braces.sub(lambda m: (OPEN + m.group() + OPEN).translate(HIDE_BRACES), text), repeated)
-        return _checked(text, tree, repeated, lambda: _yaml(braces.sub("0", text), []), problems)
+        return _checked(text, tree, repeated, lambda: _yaml(braces.sub("0", text), [], marked=False), problems)
     except RecursionError:
         reason = "nested too deep"
     except yaml.YAMLError as error:
@@ -152,7 +152,7 @@ def parse_yaml(text: str, problems: list[Problem]) -> Any:
     return None
 
 
-def _yaml(text: str, repeated: list[tuple[Any, str]]) -> Any:
+def _yaml(text: str, repeated: list[tuple[Any, str]], *, marked: bool = True) -> Any:
     import yaml
 
     def refuse(node: yaml.Node, reason: str, cause: Exception | None = None) -> NoReturn:
@@ -172,7 +172,10 @@ def _yaml(text: str, repeated: list[tuple[Any, str]]) -> Any:
 
     def scalar(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
         # A placeholder that is a whole unquoted scalar stands outside a string; any other is part of a text.
-        text = _PAIRS.sub(lambda m: m.group().encode("utf-16", "surrogatepass").decode("utf-16"), loader.construct_scalar(node)).translate(SHOW_BRACES)
+        text = _PAIRS.sub(lambda m: m.group().encode("utf-16", "surrogatepass").decode("utf-16"), loader.construct_scalar(node))
+        if not marked:
+            return text
+        text = text.translate(SHOW_BRACES)
         bare = node.style is None and TOKEN.fullmatch(text) and "{{" not in text
         return text if bare else TOKEN.sub(r"\1", text)
 

@@ -259,3 +259,29 @@ def test_every_key_of_the_language_is_documented() -> None:
         assert cls.summary().endswith("."), cls
         for member in members_of(cls).values():
             assert member.field.doc.endswith("."), f"{cls.__name__}.{member.key}"
+
+
+def test_numbers_beyond_floats_have_their_place() -> None:
+    found = errors_of({**RIGHT, "validations": {"sample_rows": 10**400, "rules": [{"type": "row_count", "min": 10**400, "weight": 10**400}]}})
+    places = {"/validations/sample_rows", "/validations/rules/0/min", "/validations/rules/0/weight"}
+    assert {(p.code, p.at) for p in found} == {("WRONG_TYPE", at) for at in places}
+    assert all(len(str(p)) < 300 for p in found)
+
+
+def test_messages_shorten_long_values() -> None:
+    long = "x" * 200_000
+    rules = [{"type": long}, {"type": "row_count", "must_be": long}, {"type": "missing_count", "column": "a", "must_be": long}]
+    found = errors_of({**RIGHT, "validations": {"on_failure": long, "rules": rules}})
+    assert {p.code for p in found} >= {"UNKNOWN_TYPE", "THRESHOLD_INVALID", "WRONG_CHOICE"}
+    assert all(len(p.message) < 2000 and "…" in p.message for p in found if "x" * 50 in p.message)
+    many = Problem("COLUMN_NOT_FOUND", "", {"found": "a", "expected": [f"c{i}" for i in range(100)]})
+    assert "c59 and 40 more" in many.remedy
+
+
+def test_a_document_as_deep_as_allowed_is_read() -> None:
+    steps: list[Any] = [{"type": "distinct"}]
+    for _ in range(48):
+        steps = [{"type": "debug", "actions": ["count"], "transformations": steps}]
+    loaded = load({**RIGHT, "transformations": steps})
+    assert not loaded.problems
+    assert not [p for p in lint(loaded.tree)[1] if p.code not in ("VARIABLE_NOT_COLLECTED",)]

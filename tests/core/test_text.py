@@ -112,6 +112,88 @@ def test_a_text_that_is_wrong(tmp_path: Path, text: str, code: str) -> None:
     assert [p.code for p in load(tmp_path / "d.json").problems] == [code]
 
 
+#: Nine levels of nine aliases each.
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code", "at", "words"),
+    [
+        ("d.json", '{\n"a": ' + "9" * 5000 + "}", "INVALID_JSON", "", "5000 digits is too long (line 2, column 6)"),
+        ("d.json", '{"s": "NaN", "a": NaN}', "INVALID_JSON", "", "there is no NaN in JSON (line 1, column 19)"),
+        ("d.json", '{"a": -Infinity}', "INVALID_JSON", "", "there is no -Infinity"),
+        ("d.json", '{"a": 1e999}', "INVALID_JSON", "", "1e999 is too large"),
+        ("d.json", '{"a": ' + "[" * 900 + "]" * 900 + "}", "INVALID_JSON", "", "nested too deep"),
+        ("d.json", "null", "WRONG_TYPE", "", "expected an object"),
+        ("d.json", '{"a": ["x", "\\ud800"]}', "RESERVED_CHARACTER", "/a/1", "U+D800"),
+        ("d.json", '{"a": {"\\udfff": 1}}', "RESERVED_CHARACTER", "/a", "U+DFFF"),
+        ("d.json", '{"b": {p}, "a": "\\uFDD05\\ufdd1"}', "RESERVED_CHARACTER", "/a", "U+FDD0"),
+        ("d.json", '{"a": "\\ufdd0{p}\\ufdd0"}', "RESERVED_CHARACTER", "/a", "U+FDD0"),
+        ("d.json", '{"a": [{"b/c": {"x": 1, "x": 2}}]}', "DUPLICATE_KEY", "/a/0/b~1c", "'x'"),
+        ("d.yaml", "a: !!bool x", "INVALID_YAML", "", "'x' is no value of the type bool"),
+        ("d.yaml", "a: !!timestamp x", "INVALID_YAML", "", "the tag !!timestamp is not known here"),
+        ("d.yaml", "a: !!binary YQ==", "INVALID_YAML", "", "!!binary"),
+        ("d.yaml", "a: !!int x", "INVALID_YAML", "", "is no value of the type int"),
+        ("d.yaml", "a: !!int ''", "INVALID_YAML", "", "is no value of the type int"),
+        ("d.yaml", "a: !!str [x]", "INVALID_YAML", "", "scalar"),
+        ("d.yaml", "a: !!map x", "INVALID_YAML", "", "line 1"),
+        ("d.yaml", "!!map x", "INVALID_YAML", "", "line 1"),
+        ("d.yaml", "a: !!float nan", "INVALID_YAML", "", "no number"),
+        ("d.yaml", "a: 1e999", "INVALID_YAML", "", "no number"),
+        ("d.yaml", "a: " + "9" * 5000, "INVALID_YAML", "", "is no value of the type int"),
+        ("d.yaml", "a: " + "[" * 900 + "]" * 900, "INVALID_YAML", "", "nested too deep"),
+        ("d.yaml", "a: " + "[" * 150 + "]" * 150, "INVALID_YAML", "", "nested too deep"),
+        ("d.yaml", BOMB, "INVALID_YAML", "", "aliases expand to more than 100000"),
+        ("d.yaml", "a: &x " + "y" * 100_000 + "\nb: [" + "*x, " * 1000 + "]", "INVALID_YAML", "", "aliases expand"),
+        ("d.yaml", "&a [*a]", "INVALID_YAML", "", "an alias stands inside the value"),
+        ("d.yaml", "", "WRONG_TYPE", "", "expected an object"),
+        ("d.yaml", "# nothing\n", "WRONG_TYPE", "", "expected an object"),
+        ("d.yaml", 'a: ["\\ud800"]', "RESERVED_CHARACTER", "/a/0", "U+D800"),
+        ("d.yaml", 'a: "\\ufdd2"\nb: {p}', "RESERVED_CHARACTER", "/a", "U+FDD2"),
+        ("d.yaml", "a:\n  - {x: 1, x: 2}\n", "DUPLICATE_KEY", "/a/0", "'x'"),
+    ],
+)
+def test_a_hostile_text_is_a_problem_with_its_place(tmp_path: Path, name: str, text: str, code: str, at: str, words: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    found = [p for p in load(tmp_path / name, {"p": 1}).problems if p.severity == "error"]
+    assert [(p.code, p.at) for p in found] == [(code, at)]
+    assert words in found[0].message
+    assert len(str(found[0]).encode()) < 500
+
+
+def test_texts_that_only_look_reserved(tmp_path: Path) -> None:
+    assert tree_of(r'{"a": "\\ufdd0", "b": "\ud83e\udd86{p}"}', {"p": "x"}, tmp_path) == {"a": r"\ufdd0", "b": "🦆x"}
+    assert tree_of("a: '\\ufdd0'\nb: \"\\ud83e\\udd86{p}\"\n", {"p": "x"}, tmp_path, ".yaml") == {"a": r"\ufdd0", "b": "🦆x"}
+    assert tree_of("a: &a [1, 2]\nb: [*a, *a]\n", {}, tmp_path, ".yaml") == {"a": [1, 2], "b": [[1, 2], [1, 2]]}
+
+
+def test_what_no_document_can_hold_given_from_python() -> None:
+    circle: dict[str, Any] = {}
+    circle["a"] = circle
+    found = load({"min": "\ufdd05\ufdd1", "keys": {"\ud800": 1}, "n": [10**5000], "t": "{p}"}, {"p": "x"})
+    assert [(p.code, p.at) for p in found.problems] == [("RESERVED_CHARACTER", "/min"), ("RESERVED_CHARACTER", "/keys"), ("WRONG_TYPE", "/n/0")]
+    assert plain(found.tree["t"]) == "x"
+    problem, = load(circle).problems
+    assert (problem.code, problem.at) == ("WRONG_TYPE", "/a" * 100)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("\ud800", "reserved"), (["a", "\ufdd0"], "list that holds a text with a reserved"), (10**5000, "digits"), ([10**5000], "digits")],
+    ids=["half", "mark in a list", "number", "number in a list"],
+)
+def test_parameters_that_no_document_can_hold(value: Any, words: str) -> None:
+    problem, = load({"a": "{x}"}, {"x": value}).problems
+    assert problem.code == "PARAMETER_TYPE" and words in problem.message
+
+
+@pytest.mark.parametrize(("text", "value"), [('{"a": -{x}}', "Infinity"), ('{"a": 1{x}}', "0" * 5000), ('{"a": {x}{y}}', "[" * 100_000)])
+def test_a_number_made_of_parameters_that_is_none(tmp_path: Path, text: str, value: str) -> None:
+    (tmp_path / "d.json").write_text(text)
+    problem, *_ = load(tmp_path / "d.json", {"x": value, "y": ""}).problems
+    assert (problem.code, problem.at) == ("WRONG_TYPE", "/a") and len(str(problem)) < 500
+
+
 def test_the_place_of_a_syntax_error(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text('{\n  "a": 1\n  "b": 2\n}', encoding="utf-8")
     assert "(line 3, column 3)" in load(tmp_path / "d.json").problems[0].message
@@ -237,6 +319,32 @@ def test_fragments_include_others_relative_to_their_own_file(tmp_path: Path) -> 
         "outputs": [{"transformations": [one, two]}],
     }
     assert loaded.files["/transformations/1"].endswith("b.yaml") and not loaded.problems
+
+
+def test_fragments_in_every_destination(tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text('[{"type": "distinct"}]')
+    out = {"transformations": [{"$include": "f.json"}]}
+    (tmp_path / "p.json").write_text(
+        json.dumps({"validations": {"outputs": {"valid": out, "invalid": out}, "report": out, "rules": [{"type": "sql", "output": out}, 3]}, "output": out})
+    )
+    (tmp_path / "rules.json").write_text(json.dumps({"outputs": {"invalid": out}}))
+    done = {"transformations": [{"type": "distinct"}]}
+    loaded = load(tmp_path / "p.json")
+    assert loaded.tree == {
+        "validations": {"outputs": {"valid": done, "invalid": done}, "report": done, "rules": [{"type": "sql", "output": done}, 3]}, "output": done,
+    }
+    assert {"/validations/outputs/valid/transformations/0", "/validations/rules/0/output/transformations/0"} <= set(loaded.files)
+    assert load(tmp_path / "rules.json").tree == {"outputs": {"invalid": done}}
+
+
+def test_fragments_that_cannot_be_there(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("# nothing")
+    for i in range(60):
+        (tmp_path / f"{i}.json").write_text(json.dumps({"$include": f"{i + 1}.json"}))
+    (tmp_path / "p.json").write_text(json.dumps({"transformations": [{"$include": n} for n in ("a\0b", "empty.yaml", "0.json")]}))
+    found = load(tmp_path / "p.json").problems
+    assert [p.code for p in found] == ["DOCUMENT_NOT_READABLE", "INCLUDE_NOT_STEPS", "WRONG_TYPE"]
+    assert "a\\0b" in found[0].message and "\0" not in str(found[0])
 
 
 def test_include_faults(tmp_path: Path) -> None:
