@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from .errors import Problem, pointer
-from .text import HIDE_BRACES, NAME, OPEN, RESERVED, SHOW_BRACES, SURROGATES
+from .text import HIDE_BRACES, NAME, OPEN, RESERVED, SHOW_BRACES
 
 _N = NAME.pattern
 #: Outside strings: a placeholder, alone or inside a number (``1{zeros}``).
@@ -20,8 +20,8 @@ TOKEN = re.compile(f"{OPEN}([^{OPEN}]*){OPEN}")
 MAX_DEPTH = 100
 #: What the aliases of a YAML text may add to the values that it writes out.
 MAX_ALIASED = 100_000
-#: A mark of ours, written as an escape.
-_ESCAPED_MARK = re.compile(r"\\(?:u|U0000)fdd[0-3]", re.IGNORECASE)
+#: What may be a reserved character, written as an escape.
+_ESCAPED = re.compile(r"\\(?:u|U0000)(?:fdd[0-3]|d[89a-f])", re.IGNORECASE)
 _STRING = r'"(?:\\.|[^"\\])*"'
 #: Two halves of one character, as escapes of JSON write it.
 _PAIRS = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
@@ -84,8 +84,8 @@ def _refuse_depth(text: str) -> None:
 
 def _checked(text: str, tree: Any, repeated: list[tuple[Any, str]], without_marks: Callable[[], Any], problems: list[Problem]) -> Any:
     """The tree; None when it holds reserved characters. Escapes are looked for in a tree that has no marks of ours."""
-    probe, characters = (without_marks(), RESERVED) if _ESCAPED_MARK.search(text) else (tree, SURROGATES)
-    if found := [reserved_character(at, match.group()) for at, value in _texts_in(probe) if (match := characters.search(value))]:
+    probe = without_marks() if _ESCAPED.search(text) else None
+    if found := [reserved_character(at, match.group()) for at, value in _texts_in(probe) if (match := RESERVED.search(value))]:
         problems.extend(found)
         return None
     if repeated:
