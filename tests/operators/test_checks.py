@@ -22,7 +22,7 @@ PIPELINE: dict[str, Any] = {
     "validations": {
         "on_failure": "warn", "as_of": "2026-01-01T00:00:00Z", "report": {"format": "csv", "path": "/dq", "mode": "append"}, "annotate": "_broken",
         "outputs": {"invalid": {"format": "csv", "path": "/bad"}}, "quarantine": True,
-        "rules": [{"type": "sql", "failed_rows": "SELECT * FROM _validation_df", "output": {"format": "csv", "path": "/f"}}, {"type": "volume_anomaly"}],
+        "rules": [{"type": "sql", "failed_rows": "SELECT * FROM _validation_df", "output": {"format": "csv", "path": "/f"}}, {"type": "volume_anomaly"}, {"type": "not_null", "columns": ["id"]}],
     },
     "outputs": [
         {"format": "delta", "path": "/out/{day}", "mode": "merge", "options": {"merge_keys": ["id"], "mergeSchema": True}},
@@ -113,7 +113,10 @@ def test_a_pipeline_as_a_whole_writes_nothing(submitted: Any, tmp_path: Path) ->
         "transformations": [{"type": "filter", "condition": "day = '2026-01-02'"}],
         "validations": {
             "on_failure": "warn", "as_of": "2026-01-01T00:00:00Z",
-            "rules": [{"type": "sql", "failed_rows": "SELECT * FROM _validation_df"}, {"type": "volume_anomaly", "history": {"format": "csv", "path": "/dq"}}],
+            "rules": [
+                {"type": "sql", "failed_rows": "SELECT * FROM _validation_df"}, {"type": "volume_anomaly", "history": {"format": "csv", "path": "/dq"}},
+                {"type": "not_null", "columns": ["id"]},
+            ],
         },
     }
     assert submitted.seen[0][1].settings.conf["spark.sql.catalog.lake"] == "x"
@@ -146,7 +149,7 @@ def test_the_output_of_a_pipeline_with_one(submitted: Any) -> None:
     del document["outputs"]
     tree = submitted(pipeline=document, pipeline_part="output")
     assert tree["input"]["path"] == "/csv"
-    assert [r["type"] for r in tree["validations"]["rules"]] == ["sql", "volume_anomaly"], "without rules the pipeline's own count"
+    assert [r["type"] for r in tree["validations"]["rules"]] == ["sql", "volume_anomaly", "not_null"], "without rules the pipeline's own count"
 
 
 @pytest.mark.parametrize("part", ["output", "outputs/2", "transformations"])
@@ -210,11 +213,11 @@ def test_a_validations_block_counts_as_a_whole_and_arguments_win(submitted: Any,
     file = write(tmp_path, "r.json", block)
     assert submitted(source="/x", rules=file)["validations"] == block
     changed = submitted(
-        source="/x", rules=file, on_failure="skip", as_of=dt.datetime(2026, 2, 1, tzinfo=dt.timezone.utc), sample_rows=0, reasons="_why", quarantine_rules=["volume_anomaly"],
+        source="/x", rules=file, on_failure="skip", as_of=dt.datetime(2026, 2, 1, tzinfo=dt.timezone.utc), sample_rows=0, reasons="_why", quarantine_rules=["not_null(id)"],
         quarantine={"invalid": {"format": "csv", "path": "/elsewhere"}},
     )["validations"]
     assert changed == {
-        **block, "on_failure": "skip", "as_of": "2026-02-01T00:00:00+00:00", "sample_rows": 0, "reasons": "_why", "quarantine_rules": ["volume_anomaly"],
+        **block, "on_failure": "skip", "as_of": "2026-02-01T00:00:00+00:00", "sample_rows": 0, "reasons": "_why", "quarantine_rules": ["not_null(id)"],
         "outputs": {"invalid": {"format": "csv", "path": "/elsewhere"}},
     }
 
