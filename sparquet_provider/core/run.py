@@ -152,7 +152,9 @@ class _Execution:
         else:
             source = render(self.document.input, self.ctx.variables)
             df, words = self._read(source, self.ctx.placed("/input")), describe_source(source)
-            df = self._add(df, "ingestion_ts", F.lit(self.ctx.ingestion_ts))
+            # A check judges the source as it is: its own column is not replaced there.
+            if not (isinstance(self.document, Check) and "ingestion_ts" in (name.casefold() for name in df.columns)):
+                df = self._add(df, "ingestion_ts", F.lit(self.ctx.ingestion_ts))
         for name, value in self.options.literals.items():
             df = self._add(df, name, F.lit(value))
         if view := self.options.input_view:

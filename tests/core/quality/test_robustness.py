@@ -10,6 +10,8 @@ import pytest
 
 from sparquet_provider.core import BaseCheck, CheckResult, Cola, Sparquet
 from sparquet_provider.core.errors import SparquetError
+from sparquet_provider.core.load import load
+from sparquet_provider.core.run import Options
 
 
 @pytest.fixture
@@ -134,6 +136,14 @@ def test_rules_that_do_not_fit_their_values_do_not_stop_the_others(spark, frame:
     ]
     found = [e and e[0] for e in errors(Cola().run(frame, rules))]
     assert found == ["WRONG_TYPE", "WRONG_TYPE", "EXPRESSION_FAILED", "WRONG_TYPE", None, None, None]
+
+
+def test_a_check_judges_the_time_that_the_source_has(spark, tmp_path: Path) -> None:
+    spark.sql("SELECT 1 AS id, TIMESTAMP'2020-01-01 00:00:00' AS ingestion_ts").write.parquet(str(tmp_path / "old"))
+    rules = [{"type": "freshness", "column": "ingestion_ts", "must_be": "< 1d"}]
+    raw = {"name": "c", "input": {"format": "parquet", "path": str(tmp_path / "old")}, "validations": {"on_failure": "warn", "rules": rules}}
+    result = Sparquet(spark).run_loaded(load(raw), Options(), check=True)
+    assert [r.passed for r in result.validation_results] == [False] and [w.code for w in result.warnings] == ["RULE_FAILED"]
 
 
 def test_samples_show_columns_with_odd_names(spark) -> None:
