@@ -374,7 +374,9 @@ def _schema(draw: Draw, frame: Frame, kind: str) -> Rule:
     for name in draw(st.lists(st.sampled_from(frame.plain), max_size=3, unique=True)):
         own = frame.schema[name]
         types[name] = draw(st.sampled_from([*spelt.get(own, [own]), own, draw(st.sampled_from(list(KINDS)))]))
-    keys: Rule = {"required_columns": draw(names), "forbidden_columns": draw(names), "column_types": types}
+    required = draw(names)
+    forbidden = [name for name in draw(names) if name not in required and name not in types]
+    keys: Rule = {"required_columns": required, "forbidden_columns": forbidden, "column_types": types}
     keys = {k: v for k, v in keys.items() if v} or {"required_columns": ["nope"]}
     return {**keys, **({"strict_types": True} if types and draw(st.booleans()) else {})}
 
