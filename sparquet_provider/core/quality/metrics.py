@@ -11,15 +11,20 @@ from ..document import Source
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One SQL aggregate over the frame; all of them share one pass. ``filter`` narrows the rows."""
+    """One SQL aggregate over the frame; all of them share one pass.
+
+    ``filter`` narrows the rows; ``within`` is an SQL expression around the aggregate, which stands at its ``{}``.
+    """
 
     sql: str
     filter: str | None = None
+    within: str = "{}"
 
     def expression(self) -> str:
-        """The aggregate with its filter, as SQL."""
+        """The whole as SQL."""
         # On a line of its own: the filter may end in a comment.
-        return f"{self.sql} FILTER (WHERE {self.filter}\n)" if self.filter else self.sql
+        filtered = f"{self.sql} FILTER (WHERE {self.filter}\n)" if self.filter else self.sql
+        return self.within.replace("{}", filtered)
 
 
 @dataclass(frozen=True)

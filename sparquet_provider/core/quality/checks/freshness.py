@@ -46,7 +46,7 @@ class Freshness(ValueRule):
         if column.type.typeName() not in ("date", "timestamp", "timestamp_ntz"):
             found = f"{column.name}, which is {column.type_name}"
             raise SparquetError("WRONG_TYPE", "/column", found=found, expected="a date or timestamp", hint="; cast it first")
-        return (Aggregate(f"unix_micros(CAST(max({column.sql}) AS TIMESTAMP))", self.filter), Clock(self.as_of))
+        return (Aggregate(f"max({column.sql})", self.filter, "unix_micros(CAST({} AS TIMESTAMP))"), Clock(self.as_of))
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         newest = values[metrics[0]]

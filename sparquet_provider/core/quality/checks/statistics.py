@@ -15,6 +15,8 @@ from ..threshold import Unit
 if TYPE_CHECKING:
     from ...columns import Columns, Reference
 
+#: A timestamp with its offset, so that the session's clock can be told whatever the zone of this process.
+_INSTANT = "date_format({}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx\")"
 #: More digits than any decimal of Spark has.
 EXACT = Context(prec=80)
 
@@ -35,15 +37,11 @@ class Min(ValueRule):
         if column.type.typeName() in ("map", "struct", "array", "binary", "variant"):
             found = f"{column.name}, which is {column.type_name}"
             raise SparquetError("WRONG_TYPE", "/column", found=found, expected="a number, a date, text or a boolean", hint="")
-        sql = f"{self.type}({column.sql})"
-        # With its offset, so that the session's clock can be told whatever the zone of this process.
-        if column.type.typeName() == "timestamp":
-            sql = f"date_format({sql}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx\")"
-        return (Aggregate(sql, self.filter),)
+        return (Aggregate(f"{self.type}({column.sql})", self.filter, _INSTANT if column.type.typeName() == "timestamp" else "{}"),)
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         value = values[metrics[0]]
-        if value is None or not metrics[0].sql.startswith("date_format("):  # type: ignore[union-attr]
+        if value is None or metrics[0].within != _INSTANT:  # type: ignore[union-attr]
             return value
         try:
             return dt.datetime.fromisoformat(value)
