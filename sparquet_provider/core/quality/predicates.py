@@ -89,8 +89,14 @@ def outside(column: Reference, low: Any, high: Any, at: tuple[str, str]) -> str:
     if column.is_floating or value != column.sql:
         parts.append(f"isnan({value})")
     for bound, sign, place in ((low, "<", at[0]), (high, ">", at[1])):
-        if bound is not None:
-            parts.append(f"{value} {sign} {literal(bound) if value != column.sql else _bound(bound, column, place)}")
+        if bound is None:
+            continue
+        if value == column.sql:
+            parts.append(f"{value} {sign} {_bound(bound, column, place)}")
+        elif isinstance(bound, int) and abs(bound) > 2**53:  # beyond what a double tells apart
+            parts.append(f"coalesce(try_cast(trim({column.sql}) AS DECIMAL(38, 9)) {sign} {bound}, {value} {sign} {bound})")
+        else:
+            parts.append(f"{value} {sign} {literal(bound)}")
     return f"({' OR '.join(parts)})"
 
 
