@@ -93,7 +93,7 @@ def outside(column: Reference, low: Any, high: Any, at: tuple[str, str]) -> str:
             continue
         if value == column.sql:
             parts.append(f"{value} {sign} {_bound(bound, column, place)}")
-        elif isinstance(bound, int) and abs(bound) > 2**53:  # beyond what a double tells apart
+        elif isinstance(bound, int) and abs(bound) >= 2**53:  # beyond what a double tells apart
             parts.append(f"coalesce(try_cast(trim({column.sql}) AS DECIMAL(38, 9)) {sign} {bound}, {value} {sign} {bound})")
         else:
             parts.append(f"{value} {sign} {literal(bound)}")
