@@ -7,7 +7,6 @@ Several documents may stand in one file, parted by ``---``. The keys:
     zone     the session's time zone (UTC);  conf  more settings of the session
     tables   other tables, as views: {name: {schema, rows}}
     as_of    the clock of freshness rules
-    known    where the engine is known to differ, in words: the case then must fail, until it does not
     checks   what is measured, all in one run: [{rule, severity, failed, metric, error, bad, near, oracle}]
 
 A check: ``severity`` pass, warn or fail; ``failed`` the count; ``metric`` the value (``near`` says how far a floating one may be off);

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sparquet_provider.core.result import CheckResult
 
 CASES = [pytest.param(case, id=name) for name, case in all_cases()]
-RUNS = [pytest.param(case, id=name, marks=[pytest.mark.xfail(reason=case["known"])] if "known" in case else []) for name, case in all_cases()]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -42,7 +41,7 @@ def test_the_oracle_agrees(case: dict[str, Any]) -> None:
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("case", RUNS)
+@pytest.mark.parametrize("case", CASES)
 def test_the_engine_agrees(case: dict[str, Any], spark: SparkSession) -> None:
     settings = {"spark.sql.session.timeZone": case.get("zone", "UTC"), **case.get("conf", {})}
     before = {key: spark.conf.get(key) for key in settings}
