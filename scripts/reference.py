@@ -13,6 +13,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sparquet_provider.core.document import Check, Output, Pipeline, Quarantine, Rule, Source, SparkBlock, Step, Validations  # noqa: E402
 from sparquet_provider.core.errors import CATALOGUE  # noqa: E402
+from sparquet_provider.core.prepare.arrays import ArrayStep  # noqa: E402
+from sparquet_provider.core.prepare.contract import Annotations, Contract  # noqa: E402
+from sparquet_provider.core.prepare.deduplicate import Deduplicate, Order  # noqa: E402
+from sparquet_provider.core.prepare.flatten import Flatten  # noqa: E402
+from sparquet_provider.core.prepare.parse_json import ParseJson  # noqa: E402
+from sparquet_provider.core.prepare.projection import Projected  # noqa: E402
+from sparquet_provider.core.prepare.shape import Shape  # noqa: E402
+from sparquet_provider.core.prepare.standardize import Standardize  # noqa: E402
+from sparquet_provider.core.prepare.transform import Transform  # noqa: E402
+from sparquet_provider.core.prepare.zip_arrays import ZipArrays  # noqa: E402
 from sparquet_provider.core.quality.named_formats import FORMATS  # noqa: E402
 from sparquet_provider.core.registry import Registry, built_in_formats  # noqa: E402
 from sparquet_provider.core.schema import pipeline_schema  # noqa: E402
@@ -28,6 +38,7 @@ def pages() -> dict[str, str]:
         "reference/document.md": HEAD
         + "# The document\n\n"
         + "\n".join(_spec(c.__name__, c) for c in (Pipeline, SparkBlock, Source, Output, Validations, Quarantine, Check)),
+        "reference/preparation.md": HEAD + _preparation(),
         "reference/transformations.md": HEAD + _variants("Transformations", "transformation", Step, types),
         "reference/rules.md": HEAD + _variants("Rules", "validator", Rule, types),
         "reference/formats.md": HEAD + _formats(),
@@ -35,6 +46,16 @@ def pages() -> dict[str, str]:
         "named-formats.md": HEAD + _named_formats(),
         "schema/pipeline.json": json.dumps(pipeline_schema(), ensure_ascii=False, indent=2) + "\n",
     }
+
+
+def _preparation() -> str:
+    parts = (Contract, Transform, Shape, ParseJson, Flatten, ZipArrays, ArrayStep, Projected, Standardize, Deduplicate, Order, Annotations)
+    words = (
+        "# Preparation\n\nThe keys of a contract stand at the top of a document and act after the read, before the transformations, in this order:\n"
+        "select_columns, column_mapping, shape (parse_json, flatten, zip_arrays, arrays, columns), cast, standardize, derive, filter_expression, custom_keys,\n"
+        "watermark_columns, deduplicate, control columns. The order of the keys in the document does not matter.\n\n"
+    )
+    return words + "\n".join(_spec(c.__name__, c) for c in parts)
 
 
 def _variants(title: str, kind: str, base: type[Spec], types: Registry) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .cola import Cola
 from .extension import BaseCheck, BaseReader, BaseTransformation, BaseValidator, BaseWriter, ValidationResult
+from .ingest import ingest
 from .result import CheckResult, PipelineResult
 from .sparquet import Sparquet
 
@@ -21,4 +22,5 @@ __all__ = [
     "PipelineResult",
     "Sparquet",
     "ValidationResult",
+    "ingest",
 ]

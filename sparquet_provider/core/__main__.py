@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> None:
 def answer(request: RunRequest) -> PipelineResult:
     """Run what the request asks for."""
     sparquet = Sparquet()
-    options = Options(literals=request.literals, input_view=request.input_view, run_id=request.run_id, params=mask(request.params))
+    options = Options(literals=request.literals, input_view=request.input_view, run_id=request.run_id, params=mask(request.params), watermark=request.watermark)
     try:
         for extension in request.extensions:
             load_extension(extension, sparquet)

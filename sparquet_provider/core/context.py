@@ -6,7 +6,7 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .errors import Problem, SparquetError
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 log = logging.getLogger("sparquet")
+
+
+class Following(Protocol):
+    """What comes after a step: another step, or an operation of a preparation."""
+
+    @property
+    def type(self) -> str:
+        """Its name in documents."""
 
 
 class Stopped(Exception):
@@ -33,7 +41,9 @@ class Run:
     are the steps after this one in its chain. ``origins`` says, by lower-case name, from where a join brought the two
     columns of one name. ``uncounted`` is the reason why no figures may be taken here (a throwaway copy, a join's side).
     ``name`` and ``run_id`` tell this run from others in a history. ``as_of`` is the clock of freshness, the start of the
-    run when absent. ``sample_rows`` is how many rows of data a message may show.
+    run when absent. ``sample_rows`` is how many rows of data a message may show. ``schemas`` are the document's named
+    schemas. ``watermark`` is the mark of the previous run, ``mark`` the one
+    of this run.
     """
 
     spark: SparkSession
@@ -45,13 +55,16 @@ class Run:
     variables: dict[str, Any] = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
     deferred: list[Callable[[], None]] = field(default_factory=list)
-    following: tuple[Step, ...] = ()
+    following: tuple[Following, ...] = ()
     origins: dict[str, str] = field(default_factory=dict)
     uncounted: str = ""
     at: str = ""
     name: str = ""
     run_id: str = ""
     as_of: str | None = None
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    watermark: Mapping[str, Any] = field(default_factory=dict)
+    mark: dict[str, Any] = field(default_factory=dict)
     sample_rows: int = 0
 
     def placed(self, at: str) -> Run:

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from .errors import Problem, nearest, pointer
+from .prepare.contract import Contract, with_target
 from .result import jsonable
 from .spec import Field, Parse, Spec, members_of, shown, spec
 from .text import instant, plain
@@ -88,6 +89,13 @@ class Step(Spec):
 
 
 @spec
+class ReadBlock(Spec):
+    """How a source is read."""
+
+    schema: Annotated[str | None, Field("Columns and types of the source as Spark DDL.", example="id INT, name STRING")] = None
+
+
+@spec
 class Source(Spec):
     """Where rows come from: a format, a place and the reader's options."""
 
@@ -97,12 +105,17 @@ class Source(Spec):
     ] = None
     options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = field(default_factory=dict)
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
+    read: Annotated[ReadBlock | None, Field("Another place for schema.", example={"schema": "id INT, name STRING"})] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
+        if self.read is not None and self.schema is None:
+            object.__setattr__(self, "schema", self.read.schema)
 
     def check(self, at: str) -> Iterator[Problem]:
+        if self.read is not None and self.read.schema not in (None, self.schema):
+            yield Problem("KEYS_EXCLUDE", at + "/schema", {"found": "schema and read.schema", "reason": "each is the schema of the source"})
         if self.path is not None and not (self.path.strip() if isinstance(self.path, str) else self.path):
             yield Problem("EMPTY_VALUE", at + "/path", {"expected": "a path or a name", "hint": ""})
 
@@ -374,8 +387,8 @@ class SparkBlock(Spec):
 
 
 @spec
-class Pipeline(Spec):
-    """A pipeline: one input, steps in order, quality rules, one or more outputs."""
+class Pipeline(Contract):
+    """A pipeline: one input, its preparation, steps in order, quality rules, one or more outputs."""
 
     EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("$schema",)
 
@@ -388,11 +401,28 @@ class Pipeline(Spec):
     output: Annotated[Output | None, Field("The destination.", example={"format": "parquet", "path": "/data/curated"})] = None
     outputs: Annotated[tuple[Output, ...] | None, Field("Several destinations; wins over output.")] = None
 
+    @classmethod
+    def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:
+        """Read a pipeline; ``target_table`` becomes the output."""
+        return super().parse(with_target(raw), at, parse)
+
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
+        if self.outputs is not None and self.target_table is not None:
+            yield Problem("KEYS_EXCLUDE", at + "/target_table", {"found": "target_table and outputs", "reason": "target_table names the table of one output"})
+        for place, step in walk(self.transformations, at + "/transformations"):
+            if (shape := getattr(step, "shape", None)) is not None:
+                yield from shape.check_layer(self.layer, place + "/shape")
+                yield from shape.check_schemas(self.schemas, place + "/shape")
         if self.output is None and not self.outputs:
             yield Problem("MISSING_KEY", at, {"expected": "output", "hint": ", or a list under outputs"})
         if self.output is not None and self.outputs is not None:
             yield Problem("OUTPUTS_WIN", at + "/output", {}, "warning")
+
+    @property
+    def has_instant(self) -> bool:
+        """True when the frame has ``ingestion_ts_utc`` from the read on."""
+        return self.is_contract or any(step.type == "transform" for _, step in walk(self.transformations, ""))
 
     @property
     def destinations(self) -> tuple[tuple[str, Output], ...]:

@@ -12,14 +12,15 @@ from .document import Check, Output, Pipeline, Rule, Source, Step
 from .errors import Problem, nearest, pointer
 from .formats.base import Format
 from .formats.safety import document_conflicts
+from .prepare.contract import PLACES, Contract
 from .registry import Registry
-from .spec import Parse, texts
+from .spec import Parse, members_of, texts
 from .text import plain, variables_in
 
 D = TypeVar("D", Pipeline, Check)
 
 #: Order in which the parts of a document run, whatever the order of its keys.
-_RUN_ORDER = ("input", "source", "transformations", "validations", "output", "outputs")
+_RUN_ORDER = ("input", "source", *members_of(Contract), "transformations", "validations", "output", "outputs")
 
 
 def lint(
@@ -60,6 +61,8 @@ def _lint(
         problems += _check_packages(tree)
     if document is not None:
         problems += document_conflicts(document)
+    if isinstance(tree, Mapping) and "target_table" in tree and "output" not in tree:
+        problems = [_at_target(p) for p in problems]
     problems = [_in_file(p, files or {}) for p in problems]
     problems.sort(key=lambda p: p.severity)
     failed = any(p.severity == "error" for p in problems)
@@ -114,8 +117,9 @@ def _check_variables(parse: Parse, tree: Any, strict: bool) -> Iterator[Problem]
         if raw.get("type") == "collect" and isinstance(name, str):
             collected.setdefault(plain(name), number)
     seen: set[tuple[str, str]] = set()
-    for at, part in parse.parsed:
-        if not isinstance(part, Step | Source | Output | Rule):
+    for at, found in parse.parsed:
+        part = found.own_keys if isinstance(found, Contract) else found
+        if not isinstance(part, Step | Source | Output | Rule | Contract):
             continue
         for place, text in texts(part):
             for name in variables_in(text):
@@ -175,6 +179,12 @@ def package_for_this_spark(package: str) -> str:
     if artifact.endswith(("_2.12", "_2.11")):
         return f"{group}:{artifact[:-5]}_2.13:{version}"
     return package
+
+
+def _at_target(problem: Problem) -> Problem:
+    """A problem of the output that target_table stands for, at the key that the document has."""
+    place = next((key for key in PLACES if problem.at == key or problem.at.startswith(key + "/")), None)
+    return problem if place is None else replace(problem, at=PLACES[place] + problem.at.removeprefix(place))
 
 
 def _in_file(problem: Problem, files: Mapping[str, str]) -> Problem:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .document import Step
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-    from .context import Run
+    from .context import Following, Run
 
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 19, "boolean": 1}
@@ -88,7 +86,7 @@ def why_not_counted(df: DataFrame, run: Run) -> str:
     return ""
 
 
-def _reads_once(step: Step) -> bool:
+def _reads_once(step: Following) -> bool:
     if step.type == "repartition":
         return not getattr(step, "range", False)
     return step.type in _WHOLE

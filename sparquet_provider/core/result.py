@@ -97,7 +97,8 @@ class PipelineResult:
     ``status``: success, skipped (nothing to do) or failed. ``reason`` says which end it was: ``done``,
     ``stop_if_empty``, ``quality``, ``document``, ``data``, ``infrastructure`` or ``internal``.
     ``rows_read`` is what the input's scan returned, ``rows_written`` the sum over the outputs; None when unknown
-    (``unknown`` says why). ``variables`` are the collected runtime values. ``quarantine`` has the sides of a split: their
+    (``unknown`` says why). ``variables`` are the collected runtime values. ``watermark`` is the mark for the next run, by
+    column; empty without ``watermark_columns`` and after a failure. ``quarantine`` has the sides of a split: their
     rows are not counted in ``rows_written``.
     """
 
@@ -110,6 +111,7 @@ class PipelineResult:
     unknown: dict[str, str] = field(default_factory=dict)
     validation_results: list[CheckResult] = field(default_factory=list)
     variables: dict[str, Any] = field(default_factory=dict)
+    watermark: dict[str, Any] = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
@@ -174,6 +176,7 @@ class RunRequest:
         params: the effective parameters, for the record.
         literals: constant columns added to the input.
         input_view: ``{"name": …, "type": "session"|"global"}`` publishes the input as a view.
+        watermark: the mark of the previous run.
         extensions: modules whose ``register(sparquet)`` adds custom types.
     """
 
@@ -184,6 +187,7 @@ class RunRequest:
     params: dict[str, Any] = field(default_factory=dict)
     literals: dict[str, Any] = field(default_factory=dict)
     input_view: dict[str, str] | None = None
+    watermark: dict[str, Any] | None = None
     extensions: list[str] = field(default_factory=list)
     strict: bool = True
     files: dict[str, str] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from .formats.base import Written
 from .formats.safety import refuse_overwriting_source
 from .parts import with_origins
 from .plan import Plan, describe_output, describe_source, explain, plan, sides_together
+from .prepare.control import with_instant
 from .quality import engine as quality
 from .quality.checks.volume_anomaly import VolumeAnomaly
 from .quality.report import report_frame
@@ -45,6 +46,7 @@ class Options:
         input_view: ``name`` or ``{"name": …, "type": "session"|"global"}``: the input as a view.
         run_id: names the run in result and report.
         params: the effective parameters, for the record (already masked).
+        watermark: the mark that the previous run returned; None or empty reads everything.
     """
 
     input_df: DataFrame | None = None
@@ -52,6 +54,7 @@ class Options:
     input_view: str | Mapping[str, str] | None = None
     run_id: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
+    watermark: Mapping[str, Any] | None = None
 
 
 def execute(
@@ -71,6 +74,7 @@ class _Execution:
         self.ctx = Run(
             spark, self.engine, now, self._read, self._chain, dict(options.literals), warnings=[*warnings, *registry.problems],
             name=document.name, run_id=run_id, sample_rows=validations.sample_rows if validations else 0,
+            schemas=getattr(document, "schemas", {}), watermark=dict(self.options.watermark or {}),
         )
         self.result = PipelineResult(document.name, run_id=run_id, started_at=now.isoformat(), params=dict(options.params))
         self.kept: list[DataFrame] = []
@@ -97,6 +101,7 @@ class _Execution:
         for frame in self.kept:
             frame.unpersist()
         result.variables, result.warnings = self.ctx.variables, self.ctx.warnings
+        result.watermark = dict(self.ctx.mark) if result.success else {}
         result.engine = {"name": self.engine.name, "spark": self.engine.spark.version}
         result.seconds = round(time.monotonic() - started, 3)
         log.info(
@@ -113,6 +118,7 @@ class _Execution:
         document = self.document
         df = self._input()
         own = tuple(step for _, output in document.destinations for step in output.transformations)
+        df = self._prepared(df, (*document.transformations, *own))
         df = self._steps(df, document.transformations, self.ctx.placed("/transformations"), after=own)
         self.result.output_df = df
         if self.plan.keep:
@@ -155,6 +161,8 @@ class _Execution:
             # A check judges the source as it is: its own column is not replaced there.
             if not (isinstance(self.document, Check) and "ingestion_ts" in (name.casefold() for name in df.columns)):
                 df = self._add(df, "ingestion_ts", F.lit(self.ctx.ingestion_ts))
+        if isinstance(self.document, Pipeline) and self.document.has_instant:
+            df = with_instant(df, self.ctx.placed("/input"))
         for name, value in self.options.literals.items():
             df = self._add(df, name, F.lit(value))
         if view := self.options.input_view:
@@ -172,6 +180,30 @@ class _Execution:
         reader = self.registry.lookup("reader", source.format)
         df: DataFrame = reader.read(source, run)
         return self.engine.check_analysis(df)
+
+    # --- preparation -------------------------------------------------------------------------------------------
+    def _prepared(self, df: DataFrame, after: tuple[Step, ...]) -> DataFrame:
+        """The frame after the operations of the contract, in their fixed order."""
+        if not isinstance(self.document, Pipeline):
+            return df
+        operations = self.document.preparation()
+        if self.options.watermark and not self.document.watermark_columns:
+            found = ", ".join(self.options.watermark)
+            raise SparquetError("WATERMARK_INVALID", "/watermark_columns", found=found, reason="the document has no watermark_columns")
+        for i, operation in enumerate(operations):
+            self.at = operation.at
+            started = time.monotonic()
+            run = replace(self.ctx, at=operation.at, following=(*operations[i + 1 :], *after))
+            try:
+                df = self.engine.check_analysis(operation.apply(df, run))
+            except SparquetError:
+                raise
+            except Exception as error:
+                raise translate(error, operation.at, Columns.of(df).names) from error
+            seconds = time.monotonic() - started
+            self.result.steps.append(StepResult(operation.at, operation.label, round(seconds, 3)))
+            log.info("prepare %d of %d: %s (%.1f s)", i + 1, len(operations), operation.label, seconds)
+        return df
 
     # --- steps -------------------------------------------------------------------------------------------------
     def _chain(self, df: DataFrame, steps: tuple[Step, ...], run: Run) -> DataFrame:

@@ -22,8 +22,9 @@ def pipeline_schema(registry: Registry | None = None) -> dict[str, Any]:
     defs: dict[str, Any] = {}
     root = object_schema(Pipeline, defs, _FAMILIES)
     root["properties"]["$schema"] = {"type": "string"}
-    root["required"] = ["name", "input"]
-    root["anyOf"] = [{"required": ["output"]}, {"required": ["outputs"]}]
+    del root["required"]
+    root["anyOf"] = [{"required": ["name", "output"]}, {"required": ["name", "outputs"]}, {"required": ["target_table"]}]
+    root["allOf"] = [{"anyOf": [{"required": ["input"]}, {"required": ["source"]}]}]
     for base, kind in ((Step, "transformation"), (Rule, "validator")):
         variants = {name: object_schema(known.lookup(kind, name), defs, _FAMILIES) for name in known.names(kind)}
         if base is Rule:

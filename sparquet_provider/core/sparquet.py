@@ -44,6 +44,7 @@ class Sparquet:
         strict: bool = False,
         root: str | Path | None = None,
         run_id: str = "",
+        watermark: Mapping[str, Any] | None = None,
     ) -> PipelineResult:
         """Run the document of a file.
 
@@ -56,11 +57,12 @@ class Sparquet:
             strict: misspelt keys and placeholders without a value are errors, not warnings.
             root: included files outside this folder are refused.
             run_id: names the run in result and report.
+            watermark: the mark of the previous run (``result.watermark``), for a document with ``watermark_columns``.
 
         Returns:
             the result; a faulty document and a failed run are results too (see ``raise_for_status``).
         """
-        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id)
+        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, watermark)
 
     def run_from_dict(
         self,
@@ -73,9 +75,10 @@ class Sparquet:
         strict: bool = False,
         root: str | Path | None = None,
         run_id: str = "",
+        watermark: Mapping[str, Any] | None = None,
     ) -> PipelineResult:
         """Run a document given as a mapping; see :meth:`run`. Includes are relative to the working directory."""
-        return self._run(load(document, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id)
+        return self._run(load(document, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, watermark)
 
     def run_loaded(self, loaded: Loaded, options: Options, *, strict: bool = True, check: bool = False) -> PipelineResult:
         """Run a tree that is loaded already (the driver's way in). ``check`` reads it as input and rules only."""
@@ -103,8 +106,9 @@ class Sparquet:
         input_view: str | Mapping[str, str] | None,
         strict: bool,
         run_id: str,
+        watermark: Mapping[str, Any] | None,
     ) -> PipelineResult:
-        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}))
+        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), watermark)
         return self.run_loaded(loaded, options, strict=strict)
 
     def session(self, block: SparkBlock, warnings: list[Problem]) -> SparkSession:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ..columns import Reference
+from ..casting import check_type, try_casts
 from ..document import Step
-from ..engine import observed
-from ..errors import Problem, SparquetError, nearest, pointer
-from ..losses import can_lose, is_nested, why_not_counted
-from ..parts import located
+from ..errors import Problem, pointer
 from ..spec import Field, spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from ..context import Run
-
-_TYPES = (
-    "boolean", "tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long", "float", "real", "double", "decimal", "dec", "numeric",
-    "date", "timestamp", "timestamp_ntz", "timestamp_ltz", "time", "string", "char", "character", "varchar", "binary", "interval", "void",
-    "variant", "geometry", "geography", "array", "map", "struct",
-)
-_SIMPLE = re.compile(r"\s*([A-Za-z_]+)\s*(?:\(.*\))?\s*", re.DOTALL)
 
 
 @spec
@@ -44,67 +33,7 @@ class Cast(Step):
 
     def check(self, at: str) -> Iterator[Problem]:
         for name, kind in self.columns.items():
-            match = _SIMPLE.fullmatch(kind)
-            if not kind.strip() or (match and match[1].lower() not in _TYPES):
-                yield Problem("TYPE_INVALID", at + pointer("columns", name), {"found": kind, "nearest": nearest(kind, _TYPES)})
+            yield from check_type(kind, at + pointer("columns", name))
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
-        from pyspark.errors import PySparkException
-
-        found = located(df, ((pointer(name), name) for name in self.columns), run, "/columns", top_level=True)
-        pairs = [(at, column, kind) for (at, column), kind in zip(found, self.columns.values(), strict=True)]
-        try:
-            out = run.engine.check_analysis(df.withColumns({column.name: _converted(column, kind) for _, column, kind in pairs}))
-        except PySparkException as error:
-            faults = [p for at, column, kind in pairs for p in _fault(df, run, at, column, kind)]
-            raise (SparquetError.of(faults) if faults else error) from error
-        return self._counted(df, out, run, pairs)
-
-    def _counted(self, df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Reference, str]]) -> DataFrame:
-        """``out``, computed in a way that the values lost are known at the end."""
-        from pyspark.sql import Observation
-        from pyspark.sql import functions as F
-
-        schema = out.schema
-        losing = [(at, c, kind) for at, c, kind in pairs if can_lose(c.type, schema[c.name].dataType)]
-        counted = [(at, c, kind) for at, c, kind in losing if not is_nested(c.type)]
-        for at, column, _ in (pair for pair in losing if is_nested(pair[1].type)):
-            run.warn("VALUES_LOST_UNKNOWN", at, found=column.name, reason="they lie inside arrays, maps or structs")
-        if not counted:
-            return out
-        if reason := why_not_counted(df, run):
-            run.warn("VALUES_LOST_UNKNOWN", "/columns", found=", ".join(c.name for _, c, _ in counted), reason=reason)
-            return out
-        observation = Observation()
-        lost = [F.count_if(F.col(c.sql).isNotNull() & _converted(c, kind).isNull()).alias(f"lost{i}") for i, (_, c, kind) in enumerate(counted)]
-
-        def ask() -> None:
-            values = observed(observation, run.engine)
-            if not values:  # an empty answer: Connect does not report what a checkpoint observed
-                run.warn("VALUES_LOST_UNKNOWN", "/columns", found=", ".join(c.name for _, c, _ in counted), reason="no action reported them")
-                return
-            for i, (at, column, kind) in enumerate(counted):
-                if values[f"lost{i}"]:
-                    run.warn("VALUES_LOST", at, count=int(values[f"lost{i}"]), found=column.name, expected=kind)
-
-        run.deferred.append(ask)
-        return df.observe(observation, *lost).withColumns({column.name: _converted(column, kind) for _, column, kind in pairs})
-
-
-def _converted(column: Reference, kind: str) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.col(column.sql).try_cast(kind)
-
-
-def _fault(df: DataFrame, run: Run, at: str, column: Reference, kind: str) -> Iterator[Problem]:
-    """Why Spark refuses to convert this column, if it does."""
-    from pyspark.errors import PySparkException
-
-    try:
-        run.engine.check_analysis(df.select(_converted(column, kind)))
-    except PySparkException as error:
-        if (error.getCondition() or "").startswith("DATATYPE_MISMATCH"):
-            yield Problem("CAST_IMPOSSIBLE", run.at + at, {"found": column.name, "type": column.type_name, "expected": kind})
-        else:
-            yield Problem("TYPE_INVALID", run.at + at, {"found": kind})
+        return try_casts(df, ((pointer(name), name, kind) for name, kind in self.columns.items()), run.placed(run.at + "/columns"))

@@ -1,0 +1,140 @@
+"""``shape.arrays``: arrays are kept, written as JSON, counted, cut to their first item, or become rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ..columns import Columns, Reference
+from ..errors import Problem, SparquetError, pointer
+from ..spec import Field, spec
+from .part import Part, reserved, same_names
+from .paths import check_path, default_alias, find
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from ..context import Run
+
+MODES = ("keep", "to_json", "size", "first", "explode", "explode_outer")
+
+
+@spec
+class ArrayStep(Part):
+    """What happens to one array."""
+
+    path: Annotated[str, Field("The array: a column, or a path with dots; the alias of another entry may begin it.", example="payload.events", runtime=False)]
+    mode: Annotated[
+        str,
+        Field(
+            "keep copies it, to_json makes a text, size counts, first takes one item; explode makes a row for each item and drops rows without items, "
+            "explode_outer keeps those.",
+            choices=MODES,
+            runtime=False,
+        ),
+    ] = "keep"
+    alias: Annotated[str | None, Field("The column of the result; by default the path with _ for dots.", example="event", runtime=False)] = None
+    allow_cartesian: Annotated[bool, Field("Allow this explode beside another one of the same parent: every item meets every other.")] = False
+
+    def check(self, at: str) -> Iterator[Problem]:
+        yield from check_path(self.path, at + "/path")
+        if self.alias is not None and (not self.alias.strip() or any(c in self.alias for c in ".[]")):
+            yield Problem("WRONG_TYPE", at + "/alias", {"found": repr(self.alias), "expected": "a plain name of a top-level column", "hint": ""})
+        yield from reserved([(at + "/alias", self.name)])
+
+    @property
+    def name(self) -> str:
+        """The column of the result."""
+        return self.alias or default_alias(self.path)
+
+    @property
+    def explodes(self) -> bool:
+        """True when it makes rows."""
+        return self.mode.startswith("explode")
+
+    def value(self, array: Reference) -> Column:
+        """The result, from the array."""
+        from pyspark.sql import functions as F
+
+        column = F.expr(array.sql)
+        return {
+            "keep": lambda: column,
+            "to_json": lambda: F.to_json(column),
+            "size": lambda: F.array_size(column),
+            "first": lambda: F.get(column, F.lit(0)),
+            "explode": lambda: F.explode(column),
+            "explode_outer": lambda: F.explode_outer(column),
+        }[self.mode]()
+
+
+def check_arrays(steps: tuple[ArrayStep, ...], at: str) -> Iterator[Problem]:
+    """Names that are given twice, and explodes of one parent that would multiply each other."""
+    yield from same_names([(at + pointer(i), s.name) for i, s in enumerate(steps)])
+    first: dict[int | None, ArrayStep] = {}
+    for i, step in enumerate(steps):
+        if not step.explodes:
+            continue
+        parent = _parent(steps, i)
+        other = first.setdefault(parent, step)
+        if other is not step and not (step.allow_cartesian or other.allow_cartesian):
+            facts = {"found": step.path, "expected": other.path, "parent": steps[parent].name if parent is not None else "the row"}
+            yield Problem("CARTESIAN_EXPLODE", at + pointer(i), facts)
+
+
+def _parent(steps: tuple[ArrayStep, ...], i: int) -> int | None:
+    """The entry whose explode made the rows in which this array lies; None for the rows that were read."""
+    seen: set[int] = set()
+    while i not in seen:
+        seen.add(i)
+        root = steps[i].path.split(".")[0].casefold()
+        found = next((k for k, s in enumerate(steps) if s.name.casefold() == root and k != i), None)
+        if found is None or steps[found].explodes:
+            return found
+        i = found
+    return None
+
+
+def apply_arrays(steps: tuple[ArrayStep, ...], df: DataFrame, run: Run) -> DataFrame:
+    """Every entry, in any order: one whose path is not there yet waits for the entry that makes it."""
+    waiting = list(enumerate(steps))
+    while waiting:
+        later = []
+        for i, step in waiting:
+            array = _array(df, step)
+            if array is None:
+                later.append((i, step))
+            else:
+                df = _with(df, step, array, run.placed(run.at + pointer(i)))
+        if len(later) == len(waiting):
+            raise SparquetError.of(_unresolved(df, later, run))
+        waiting = later
+    return df
+
+
+def _array(df: DataFrame, step: ArrayStep) -> Reference | None:
+    columns = Columns.of(df)
+    try:
+        found = columns.find(step.path)
+    except SparquetError:
+        return None
+    return found if found.type.typeName() == "array" else None
+
+
+def _with(df: DataFrame, step: ArrayStep, array: Reference, run: Run) -> DataFrame:
+    in_place = step.name.casefold() == array.name.casefold()
+    if not in_place and step.name in Columns.of(df):
+        raise run.fault("COLUMN_COLLISION", "/alias", found=step.name)
+    return df.withColumn(array.name if in_place else step.name, step.value(array))
+
+
+def _unresolved(df: DataFrame, waiting: list[tuple[int, ArrayStep]], run: Run) -> Iterator[Problem]:
+    columns: Any = Columns.of(df)
+    for i, step in waiting:
+        at = run.at + pointer(i, "path")
+        try:
+            found = find(columns, step.path, run, pointer(i, "path"))
+        except SparquetError as error:
+            yield from error.problems
+            continue
+        remedy = "Name an array; a struct is projected by columns."
+        yield Problem("COLUMN_TYPE", at, {"found": step.path, "type": found.type_name, "expected": "an array", "remedy": remedy})

@@ -1,0 +1,37 @@
+"""The control columns of a run, and the cleaning of texts before they are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..columns import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ..context import Run
+
+#: The instant of the run; there from the read on.
+INSTANT = "ingestion_ts_utc"
+RUN_ID = "__run_id"
+
+
+def with_instant(df: DataFrame, run: Run) -> DataFrame:
+    """The frame with the run's instant, which the steps may use."""
+    from pyspark.sql import functions as F
+
+    if INSTANT in df.columns:
+        run.warn("COLUMN_REPLACED", found=INSTANT)
+    return df.withColumn(INSTANT, F.lit(run.ingestion_ts))
+
+
+def finalise(df: DataFrame, run: Run) -> DataFrame:
+    """The frame with its control columns at the end; bytes in top-level texts that are no UTF-8 become U+FFFD."""
+    from pyspark.sql import functions as F
+
+    values = {f.name: F.col(quoted(f.name)) for f in df.schema.fields if f.name not in (INSTANT, RUN_ID)}
+    for field in df.schema.fields:
+        if field.name in values and field.dataType.typeName() == "string":
+            values[field.name] = F.make_valid_utf8(values[field.name])
+    control = {INSTANT: F.lit(run.ingestion_ts), RUN_ID: F.lit(run.run_id)}
+    return df.select(*[value.alias(name) for name, value in {**values, **control}.items()])

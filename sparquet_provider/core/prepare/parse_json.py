@@ -1,0 +1,145 @@
+"""``shape.parse_json``: JSON in a text column becomes a struct, an array or a map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ..columns import Columns, Reference, quoted
+from ..engine import observed
+from ..errors import Problem, nearest
+from ..losses import why_not_counted
+from ..spec import Field, spec
+from .part import Part, reserved
+from .paths import check_path, find
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+    from ..context import Run
+
+#: The field that Spark's parser fills for a text that it could not read.
+_CORRUPT = "__sparquet_corrupt"
+
+
+@spec
+class ParseJson(Part):
+    """Read the JSON of a text column by a declared schema."""
+
+    column: Annotated[str, Field("The text column, or a path to a text.", example="raw_response", nonempty=True)]
+    schema: Annotated[str | None, Field("The schema as Spark DDL.", example="STRUCT<events:ARRAY<STRUCT<id:STRING>>>", runtime=False)] = None
+    schema_ref: Annotated[str | None, Field("The name of a schema in the document's schemas.", example="response_v1", runtime=False)] = None
+    alias: Annotated[str | None, Field("The column that holds the result; the text column itself when absent.", example="payload", runtime=False)] = None
+    drop_source: Annotated[bool, Field("Remove the text column afterwards.")] = False
+
+    def check(self, at: str) -> Iterator[Problem]:
+        yield from check_path(self.column, at + "/column")
+        if self.schema is not None and self.schema_ref is not None:
+            yield Problem("KEYS_EXCLUDE", at, {"found": "schema and schema_ref", "reason": "each gives the whole schema"})
+        elif self.schema is None and self.schema_ref is None:
+            yield Problem("MISSING_KEY", at, {"expected": "schema", "hint": ", or schema_ref: the types of JSON are declared, never guessed"})
+        if self.schema is not None:
+            yield from check_ddl(self.schema, at + "/schema")
+        nested = "." in self.column
+        if self.alias is None and nested:
+            yield Problem("MISSING_KEY", at, {"expected": "alias", "hint": f", a name for what {self.column} becomes"})
+        if self.alias is not None:
+            if not self.alias.strip() or any(c in self.alias for c in ".[]"):
+                facts = {"found": repr(self.alias), "expected": "a plain name of a top-level column", "hint": ""}
+                yield Problem("WRONG_TYPE", at + "/alias", facts)
+            yield from reserved([(at + "/alias", self.alias)])
+        if self.drop_source and nested:
+            reason = f"drop_source removes top-level columns only, and {self.column} is a path"
+            yield Problem("INVALID_COMBINATION", at + "/drop_source", {"reason": reason, "remedy": "Leave it out; columns decides what is kept."})
+
+    def apply(self, df: DataFrame, run: Run, schemas: Mapping[str, str]) -> DataFrame:
+        """The frame with the parsed column; texts that are no such JSON are counted."""
+        columns = Columns.of(df)
+        source = find(columns, self.column, run, "/column")
+        if not source.is_text:
+            raise run.fault("COLUMN_TYPE", "/column", found=self.column, type=source.type_name, expected="a text", remedy="Name the column of texts.")
+        name = self.alias or source.name
+        if name.casefold() != source.name.casefold() and name in columns:
+            raise run.fault("COLUMN_COLLISION", "/alias", found=name)
+        kind = self._type(run, schemas)
+        df = _parsed(df, source, name, kind, run)
+        return df.drop(source.name) if self.drop_source and name.casefold() != source.name.casefold() else df
+
+    def _type(self, run: Run, schemas: Mapping[str, str]) -> DataType:
+        if self.schema_ref is None:
+            return ddl_type(str(self.schema), run, "/schema")
+        if self.schema_ref not in schemas:
+            near = nearest(self.schema_ref, schemas)
+            raise run.fault("WRONG_CHOICE", "/schema_ref", found=self.schema_ref, nearest=near, expected=sorted(schemas))
+        return ddl_type(schemas[self.schema_ref], run, "/schema_ref")
+
+
+def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run) -> DataFrame:
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructField, StructType
+
+    text = F.expr(source.sql)
+    reason = why_not_counted(df, run)
+    if reason:
+        run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
+        return df.withColumn(name, F.from_json(text, kind))
+    struct = kind.typeName() == "struct"
+    watched = StructType([*kind.fields, StructField(_CORRUPT, _text_type())]) if struct else kind
+    held = f"__sparquet_json_{name}"
+    out = df.withColumn(held, F.from_json(text, watched, {"columnNameOfCorruptRecord": _CORRUPT} if struct else {}))
+    # An array or a map that could not be read is null; so is the JSON null.
+    bad = F.col(f"{quoted(held)}.{_CORRUPT}").isNotNull() if struct else F.col(quoted(held)).isNull() & ~F.trim(text).isin("", "null")
+    out = _counted(out, F.count_if(bad), source, kind, run)
+    result = F.col(quoted(held)).dropFields(_CORRUPT) if struct else F.col(quoted(held))
+    return out.withColumn(name, result).drop(held)
+
+
+def _counted(df: DataFrame, bad: Any, source: Reference, kind: DataType, run: Run) -> DataFrame:
+    from pyspark.sql import Observation
+
+    observation = Observation()
+
+    def ask() -> None:
+        values = observed(observation, run.engine)
+        if not values:
+            run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason="no action reported them")
+        elif values["bad"]:
+            run.warn("JSON_NOT_PARSED", "/column", count=int(values["bad"]), found=source.name, expected=kind.simpleString())
+
+    run.deferred.append(ask)
+    return df.observe(observation, bad.alias("bad"))
+
+
+def _text_type() -> DataType:
+    from pyspark.sql.types import StringType
+
+    return StringType()
+
+
+def check_ddl(ddl: str, at: str) -> Iterator[Problem]:
+    """The defects of a schema that show without Spark: nothing at all, brackets that do not fit."""
+    open_brackets: list[str] = []
+    for c in ddl:
+        if c in "<(":
+            open_brackets.append(c)
+        elif c in ">)" and (not open_brackets or open_brackets.pop() != {">": "<", ")": "("}[c]):
+            open_brackets = ["?"]
+            break
+    if not ddl.strip() or open_brackets:
+        yield Problem("SCHEMA_INVALID", at, {"found": ddl, "reason": "brackets do not fit" if ddl.strip() else "it is empty"})
+
+
+def ddl_type(ddl: str, run: Run, at: str) -> DataType:
+    """The type of a JSON schema. Raises SCHEMA_INVALID for a text that is none, and for types that no JSON text has as a whole."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import DataType
+
+    try:
+        kind: Any = DataType.fromDDL(ddl)
+    except (PySparkException, ValueError) as error:
+        raise run.fault("SCHEMA_INVALID", at, cause=error, found=ddl, reason=str(error).split("\n")[0][:200]) from error
+    if kind.typeName() not in ("struct", "array", "map"):
+        raise run.fault("SCHEMA_INVALID", at, found=ddl, reason="JSON is read as STRUCT<…>, ARRAY<…> or MAP<…>")
+    found: DataType = kind
+    return found

@@ -1,0 +1,125 @@
+"""``watermark_columns``: only rows later than the previous run's mark, and the mark for the next run."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from ..columns import Reference
+from ..engine import observed
+from ..errors import Problem, SparquetError, pointer
+from ..losses import why_not_counted
+from ..parts import located
+from ..text import instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from ..context import Run
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_WHOLE = ("byte", "short", "integer", "long")
+
+
+def only_later(names: tuple[str, ...], df: DataFrame, run: Run) -> DataFrame:
+    """The rows later than the previous mark; the new mark is put into ``run.mark`` when the run has ended.
+
+    Several columns are compared one after the other, as a text is by its letters. Without a previous mark every row counts; with
+    one, a row whose first column is null is never later. The mark is measured in the run's own job where that reads every
+    row, otherwise by a job before it, so that no row can come in between unseen.
+    """
+    from pyspark.sql import Observation
+
+    found = located(df, ((pointer(i), name) for i, name in enumerate(names)), run, "", top_level=True)
+    columns = [column for _, column in found]
+    _check_types(found, run)
+    if run.watermark:
+        df = df.where(_later(columns, _previous(columns, run)))
+    run.mark.update(run.watermark)
+    measured = _measured(columns)
+    if why_not_counted(df, run):
+        _keep(columns, df.agg(*measured).collect()[0].asDict(), run)
+        return df
+    observation = Observation()
+
+    def ask() -> None:
+        _keep(columns, observed(observation, run.engine) or df.agg(*measured).collect()[0].asDict(), run)
+
+    run.deferred.append(ask)
+    return df.observe(observation, *measured)
+
+
+def _check_types(found: list[tuple[str, Reference]], run: Run) -> None:
+    wrong = [(at, c) for at, c in found if not (c.is_numeric or c.is_text or c.family == "time")]
+    if wrong:
+        remedy = "Use a date, a timestamp, a number or a text that grows."
+        facts = ((at, {"found": c.name, "type": c.type_name, "expected": "a type with an order", "remedy": remedy}) for at, c in wrong)
+        raise SparquetError.of(Problem("COLUMN_TYPE", run.at + at, f) for at, f in facts)
+
+
+def _previous(columns: list[Reference], run: Run) -> list[Column]:
+    """The previous mark, one literal for each column."""
+    given = {str(name).casefold(): value for name, value in run.watermark.items()}
+    names = [c.name for c in columns]
+    if set(given) != {n.casefold() for n in names}:
+        raise run.fault("WATERMARK_INVALID", found=", ".join(map(str, run.watermark)), reason=f"the document's columns are {', '.join(names)}")
+    return [_literal(c, given[c.name.casefold()], run) for c in columns]
+
+
+def _literal(column: Reference, value: Any, run: Run) -> Column:
+    from pyspark.sql import functions as F
+
+    text = value.isoformat() if isinstance(value, dt.date) else str(value)
+    try:
+        if column.family == "time":
+            instant(text)
+        elif column.is_numeric:
+            Decimal(text)
+        if value is None:
+            raise ValueError
+    except (ValueError, InvalidOperation):
+        raise run.fault("WATERMARK_INVALID", found=f"{column.name}={value!r}", reason=f"the column is {column.type_name}") from None
+    return F.lit(text).cast(column.type)
+
+
+def _later(columns: list[Reference], marks: list[Column]) -> Column:
+    from pyspark.sql import functions as F
+
+    column, mark = F.col(columns[0].sql), marks[0]
+    if len(columns) == 1:
+        return column > mark
+    return (column > mark) | ((column == mark) & _later(columns[1:], marks[1:]))
+
+
+def _measured(columns: list[Reference]) -> list[Column]:
+    """The greatest values, as numbers and texts that no time zone changes."""
+    from pyspark.sql import functions as F
+
+    values = [F.col(c.sql) for c in columns]
+    if len(columns) == 1:
+        greatest = [F.max(values[0])]
+    else:
+        together = F.max(F.when(values[0].isNotNull(), F.struct(*[v.alias(f"c{i}") for i, v in enumerate(values)])))
+        greatest = [together.getField(f"c{i}") for i in range(len(values))]
+    shown = [F.unix_micros(g) if c.type.typeName() == "timestamp" else g.cast("string") for c, g in zip(columns, greatest, strict=True)]
+    return [value.alias(f"mark{i}") for i, value in enumerate(shown)]
+
+
+def _keep(columns: list[Reference], values: Mapping[str, Any], run: Run) -> None:
+    if values.get("mark0") is None:
+        return  # no row has a mark: the previous one stays
+    for i, column in enumerate(columns):
+        run.mark[column.name] = _plain(column, values[f"mark{i}"])
+
+
+def _plain(column: Reference, value: Any) -> Any:
+    if value is None:
+        return None
+    kind = column.type.typeName()
+    if kind == "timestamp":
+        return (_EPOCH + dt.timedelta(microseconds=int(value))).isoformat()
+    if kind == "timestamp_ntz":
+        return str(value).replace(" ", "T")
+    return int(value) if kind in _WHOLE else float(value) if column.is_floating else str(value)
