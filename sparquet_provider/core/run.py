@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .columns import Columns
+from .columns import Columns, quoted
 from .context import Run, Stopped
 from .document import Check, Output, Pipeline, Rule, Source, Step, Validations
 from .engine import Engine, observed
@@ -23,6 +23,7 @@ from .plan import Plan, describe_output, describe_source, explain, plan, sides_t
 from .prepare.control import with_instant
 from .quality import engine as quality
 from .quality.checks.volume_anomaly import VolumeAnomaly
+from .quality.metrics import ROWS
 from .quality.report import report_frame
 from .quality.split import FLAG, Flagged, flag, refuse_taken_names
 from .registry import Registry
@@ -140,11 +141,12 @@ class _Execution:
         if sides or validations.quarantine:
             refuse_taken_names(df, {"annotate": validations.annotate, "reasons": validations.reasons}, "/validations")
         planned = quality.plan_rules(df, rules)
-        measured, next_output = None, 0
-        if self.plan.with_write and planned.only_aggregates:
+        measured, next_output = self._split_and_count(df, planned, validations), 0
+        split = measured is not None
+        if not split and self.plan.with_write and planned.only_aggregates:
             measured, next_output = self._write_and_observe(df, planned)
         results = self._measure(df, planned, validations, measured)
-        valid = self._split(df, quality.that_ran(planned, results), validations)
+        valid = df if split and not validations.quarantine else self._split(df, quality.that_ran(planned, results), validations, written=split)
         self._judge(results, validations)
         self._write_all(valid, next_output)
 
@@ -266,9 +268,35 @@ class _Execution:
         quality.write_failed_rows(df, quality.that_ran(planned, results), run, self._write_rows)
         return results
 
-    def _split(self, df: DataFrame, rules: list[tuple[str, Rule]], validations: Validations) -> DataFrame:
+    def _split_and_count(self, df: DataFrame, planned: quality.Plan, validations: Validations) -> Mapping[Any, Any] | None:
+        """Write both sides in one job and count the rules by the codes on the invalid side; None where the rules need a pass of their own."""
+        from pyspark.sql import functions as F
+
+        metrics, sides = quality.told_by_codes(planned), validations.outputs
+        if not (metrics and sides and sides.invalid and validations.annotate and sides_together(validations)[0]) or validations.quarantine_rules:
+            return None
+        self.at = "/validations/outputs"
+        try:
+            flagged = flag(df, planned.rules, self.ctx.placed("/validations"))
+            if not self._write_together(flagged, validations):
+                return None
+        except SparquetError as error:
+            if error.retryable:
+                raise
+            # A rule may be to blame: measured apart, it gets an error of its own. A write that fails leaves nothing.
+            self.result.quarantine.clear()
+            return None
+        rows = [entry.rows_written for entry in self.result.quarantine]
+        invalid = render(sides.invalid, self.ctx.variables)
+        name = quoted(validations.annotate)
+        codes = self.engine.spark.read.format(invalid.format).schema(f"{name} array<string>").load(invalid.path)
+        counts = codes.agg(*[F.count_if(F.array_contains(name, code)) for code in metrics]).collect()[0]
+        known: dict[Any, Any] = {ROWS: sum(r or 0 for r in rows)} if None not in rows else {}
+        return {**known, **dict(zip(metrics.values(), counts, strict=True))}
+
+    def _split(self, df: DataFrame, rules: list[tuple[str, Rule]], validations: Validations, *, written: bool = False) -> DataFrame:
         """Write the two sides of the split by the rules that could be measured; returns the frame for the main outputs."""
-        sides = validations.outputs.sides if validations.outputs else ()
+        sides = validations.outputs.sides if validations.outputs and not written else ()
         if not sides and not validations.quarantine:
             return df
         self.at = "/validations/outputs"

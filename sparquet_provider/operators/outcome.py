@@ -13,7 +13,7 @@ from .links import XCOM_KEY
 Document = dict[str, Any]
 
 #: XCom keys that no variable can take.
-RESERVED = ("return_value", "failed_rules", "warned_rules", XCOM_KEY)
+RESERVED = ("return_value", "failed_rules", "warned_rules", "watermark", XCOM_KEY)
 
 
 def _size(value: Any) -> int:
@@ -61,7 +61,8 @@ def compact(result: Document, limit: int) -> tuple[Document, list[str]]:
 def push(ti: Any, result: Document, limit: int, place: str | None) -> tuple[Document, list[Problem]]:
     """Push every collected variable as its own XCom; returns the document for ``return_value``, and warnings.
 
-    The names of failed and of warned rules are two more, ``failed_rules`` and ``warned_rules``, where there are rules.
+    The names of failed and of warned rules are two more, ``failed_rules`` and ``warned_rules``, where there are rules;
+    ``watermark`` is the mark for the next run, where the document has ``watermark_columns``.
     Nothing here fails the task: the data is written already.
 
     Args:
@@ -76,6 +77,8 @@ def push(ti: Any, result: Document, limit: int, place: str | None) -> tuple[Docu
             left_out.append(f"the variable {name}")
         else:
             ti.xcom_push(key=name, value=value)
+    if result.get("watermark"):
+        ti.xcom_push(key="watermark", value=result["watermark"])
     if result.get("validation_results"):
         for key, severity in (("failed_rules", "fail"), ("warned_rules", "warn")):
             ti.xcom_push(key=key, value=[name_of(r) for r in rules_of(result, severity)])

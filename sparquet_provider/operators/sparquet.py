@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,11 +33,15 @@ class SparquetRunOperator(SparquetOperator):
             or the document as a mapping, which Jinja never touches.
         columns: constant columns that are added to the input, by name (templated).
         input_view: publishes the input as a view: a name, or ``{"name": …, "type": "session"|"global"}``.
+        watermark: the mark of an earlier run, for a document with ``watermark_columns``: a mapping, or a text that a template made
+            of one (templated). Every run pushes its own mark as the XCom ``watermark``, so a DAG reads on where it stopped with
+            ``watermark="{{ ti.xcom_pull(task_ids='load', key='watermark', include_prior_dates=True) }}"``. Nothing, an empty text
+            or ``None`` read everything.
 
     The other arguments are those of :class:`~.arguments.SubmitArguments`.
     """
 
-    template_fields: Sequence[str] = ("pipeline", "columns", *SparquetOperator.template_fields)
+    template_fields: Sequence[str] = ("pipeline", "columns", "watermark", *SparquetOperator.template_fields)
     template_fields_renderers = {**SparquetOperator.template_fields_renderers, "columns": "json"}
 
     def __init__(
@@ -44,12 +50,14 @@ class SparquetRunOperator(SparquetOperator):
         pipeline: str | Path | Mapping[str, Any],
         columns: Mapping[str, Any] | None = None,
         input_view: str | Mapping[str, str] | None = None,
+        watermark: Mapping[str, Any] | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.pipeline = as_is(pipeline)
         self.columns = columns
         self.input_view = input_view
+        self.watermark = watermark
 
     def load(self, context: Context) -> Loaded:
         from .documents import Home, read
@@ -58,4 +66,29 @@ class SparquetRunOperator(SparquetOperator):
 
     def request(self, tree: dict[str, Any]) -> dict[str, Any]:
         view = {"name": self.input_view} if isinstance(self.input_view, str) else self.input_view
-        return {"literals": dict(self.columns or {}), "input_view": dict(view) if view else None}
+        return {"literals": dict(self.columns or {}), "input_view": dict(view) if view else None, "watermark": mark_of(self.watermark)}
+
+
+def mark_of(given: Any) -> dict[str, Any] | None:
+    """A watermark as a template left it: a mapping, its text, or nothing.
+
+    Raises:
+        AirflowFailException: it is something else.
+    """
+    from ..hooks.compat import AirflowFailException
+
+    found = given
+    if isinstance(given, str):
+        text = given.strip()
+        try:
+            found = ast.literal_eval(text) if text else None
+        except (ValueError, SyntaxError):
+            try:
+                found = json.loads(text)
+            except ValueError:
+                found = text
+    if found is None or found == {}:
+        return None
+    if not isinstance(found, Mapping):
+        raise AirflowFailException(f"watermark is {given!r}, expected a mapping of columns to values, such as the XCom 'watermark' of an earlier run.")
+    return dict(found)

@@ -60,7 +60,7 @@ def test_every_file_defines_the_dag_of_its_name(tmp_path: Path) -> None:
     assert found["dags"] == {file.stem: file.stem for file in FILES}
 
 
-@pytest.mark.parametrize("file", sorted((DAGS / "pipelines").glob("*")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(f for f in (DAGS / "pipelines").rglob("*") if f.is_file()), ids=lambda file: file.name)
 def test_every_document_has_no_defect(file: Path) -> None:
     from sparquet_provider.core.lint import lint
     from sparquet_provider.core.load import load

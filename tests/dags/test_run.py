@@ -128,3 +128,48 @@ def test_tenants(run_dags: Run, data: Path, spark: Any) -> None:
         written = spark.read.parquet(str(data / "exports" / "tenants" / tenant)).collect()
         assert sorted((row.id, row.revenue) for row in written) == sorted((int(o["id"]), revenue(o)) for o in expected)
     assert not (data / "exports" / "tenants" / "initech").exists()
+
+
+def test_incremental_orders_reads_on_where_the_run_before_stopped(run_dags: Run, data: Path, spark: Any) -> None:
+    landing = data / "landing" / "orders" / "orders.csv"
+    orders = {order["id"]: order for order in demo_data.orders()}
+    last = max(order["ordered_at"] for order in orders.values())
+    first, again = run_dags("incremental_orders@2026-01-12", "incremental_orders@2026-01-13")
+    assert [run["state"] for run in (first, again)] == ["success", "success"]
+    assert [xcom(run, "load")["rows_written"] for run in (first, again)] == [len(orders), 0]
+    assert [xcom(run, "load", "watermark") for run in (first, again)] == [{"ordered_at": last}] * 2
+
+    new = "99,7,acme,2026-02-01, confirmed ,2,1.50"
+    late = "98,7,acme,2025-12-30,CONFIRMED,1,1.00"
+    landing.write_text(landing.read_text(encoding="utf-8") + f"{new}\n{late}\n", encoding="utf-8")
+    (third,) = run_dags("incremental_orders@2026-01-14")
+    assert xcom(third, "load")["rows_written"] == 1
+    assert xcom(third, "load", "watermark") == {"ordered_at": "2026-02-01"}
+    written = spark.read.format("delta").load(str(data / "silver" / "orders"))
+    assert written.count() == len(orders) + 1
+    (row,) = written.where("id = 99").collect()
+    assert (row.status, row.amount) == ("CONFIRMED", Decimal("3.00"))
+    assert written.select("__run_id").distinct().count() == 2
+
+
+def test_public_data(run_dags: Run, data: Path, spark: Any) -> None:
+    (run,) = run_dags("public_data")
+    assert states(run) == dict.fromkeys(("events", "weather", "earthquakes", "store_files"), "success")
+    silver = data / "silver"
+    events = spark.read.parquet(str(silver / "natural_events")).orderBy("event_id", "category_id").collect()
+    assert [(r.event_id, r.event_title, r.category_id) for r in events] == [
+        ("E1", "Wildfire north, contained", "wildfires"), ("E2", "Storm", "floods"), ("E2", "Storm", "severeStorms"), ("E3", "Iceberg", None),
+    ]
+    weather = spark.read.parquet(str(silver / "hourly_weather")).orderBy("observed_at").collect()
+    assert len(weather) == 48
+    assert [str(r.observed_on) for r in weather] == ["2026-01-01"] * 24 + ["2026-01-02"] * 24
+    assert (weather[-1].temperature_celsius, weather[-1].humidity_percent) == (None, 55 + 47 % 40)
+    quakes = spark.read.parquet(str(silver / "earthquakes")).orderBy("quake_id").collect()
+    assert [(r.quake_id, r.magnitude, r.place, r.longitude, r.depth_km) for r in quakes] == [
+        ("q1", Decimal("4.56"), "10 km S of Town", -70.1, 35.0), ("q2", Decimal("2.10"), "Offshore", 142.3, 10.5),
+    ]
+    sales = spark.read.parquet(str(silver / "store_sales")).orderBy("sale_key").collect()
+    assert [(r.sale_key, r.amount, r.sequence) for r in sales] == [
+        ("RJ02|1", Decimal("7.25"), 1), ("SP01|1", Decimal("10.00"), 1), ("SP01|2", Decimal("21.50"), 3),
+    ]
+    assert xcom(run, "earthquakes")["status"] == "success"

@@ -21,7 +21,7 @@ from ..secrets import mask
 from ..spec import render
 from . import sources
 from .keys import measure_keys
-from .metrics import ROWS, Aggregate, Clock, Elsewhere, History, Keys, Known, Metric, Partnerless, Query
+from .metrics import ROWS, Aggregate, Clock, Elsewhere, History, Keys, Known, Metric, Partnerless, Query, count_if
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,6 +89,18 @@ def aggregate_columns(metrics: list[Aggregate]) -> list[Any]:
     from pyspark.sql import functions as F
 
     return [F.expr(f"{m.expression()} AS m{i}") for i, m in enumerate(metrics)]
+
+
+def told_by_codes(plan: Plan) -> dict[str, Metric]:
+    """Code to metric when the codes of the broken rules, one list a bad row, tell all that the rules need; empty when they do not."""
+    found: dict[str, Metric] = {}
+    for at, rule in plan.rules:
+        first, *others = plan.metrics.get(at) or (None,)
+        violation = rule.violation(plan.columns) if rule.blames_rows and at not in plan.errors else None
+        if violation is None or first != count_if(violation, rule.filter) or any(m != ROWS for m in others) or code_of(rule) in found:
+            return {}
+        found[code_of(rule)] = first
+    return found
 
 
 def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] | None = None) -> list[CheckResult]:
