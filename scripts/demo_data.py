@@ -103,7 +103,11 @@ def earthquakes() -> dict[str, object]:
     found = [("q1", 4.56, " 10 km  S of Town ", -70.1, -20.2, 35.0), ("q2", 2.1, "Offshore", 142.3, 38.1, 10.5), ("q3", None, "", 12.0, 43.0, 8.0)]
     return {
         "features": [
-            {"id": name, "properties": {"mag": mag, "place": place, "time": 1767225600000 + 60_000 * i}, "geometry": {"type": "Point", "coordinates": [x, y, depth]}}
+            {
+                "id": name,
+                "properties": {"mag": mag, "place": place, "time": 1767225600000 + 60_000 * i},
+                "geometry": {"type": "Point", "coordinates": [x, y, depth]},
+            }
             for i, (name, mag, place, x, y, depth) in enumerate(found)
         ]
     }
@@ -111,7 +115,11 @@ def earthquakes() -> dict[str, object]:
 
 def store_files() -> list[list[dict[str, str]]]:
     """Two files of sales; the second brings a corrected sale and one that is the same as before."""
-    first = [("sp01", "1", "2026-01-01 10:00:00", "10.00", "1"), ("sp01", "2", "2026-01-01 11:00:00", "20.50", "2"), ("rj02 ", "1", "2026-01-01 12:00:00", "7.25", "1")]
+    first = [
+        ("sp01", "1", "2026-01-01 10:00:00", "10.00", "1"),
+        ("sp01", "2", "2026-01-01 11:00:00", "20.50", "2"),
+        ("rj02 ", "1", "2026-01-01 12:00:00", "7.25", "1"),
+    ]
     second = [("SP01", "2", "2026-01-01 11:00:00", "21.50", "3"), ("rj02", "1", "2026-01-01 12:00:00", "7.25", "1")]
     return [[dict(zip(SALE_COLUMNS, row, strict=True)) for row in rows] for rows in (first, second)]
 

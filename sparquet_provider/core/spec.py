@@ -119,7 +119,9 @@ class Spec:
                 if key not in cls.EXTRA_KEYS:
                     _unknown_key(key, [*spelled, *cls.EXTRA_KEYS], at, parse)
                 continue
-            if name in values and members[name].key != key:
+            if name in values:
+                other = next(k for k in map(plain, map(str, raw)) if spelled.get(k) == name and k != key)
+                parse.error("KEYS_EXCLUDE", at + pointer(key), found=f"{other} and {key}", reason="they are two spellings of one key")
                 continue
             result = _read(members[name].hint, members[name].field, value, at + pointer(key), parse)
             if result is WRONG:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from ...casting import check_type
 from ...document import Rule
-from ...errors import Problem, nearest
+from ...errors import Problem, nearest, pointer
 from ...spec import Field, spec
 from ..metrics import Known, Metric, Values, Verdict
 
@@ -50,6 +51,9 @@ class Schema(Rule):
         if both := sorted(set(self.forbidden_columns) & {*self.required_columns, *self.column_types}):
             reason = f"{', '.join(both)} cannot be required and forbidden"
             yield Problem("INVALID_COMBINATION", at + "/forbidden_columns", {"reason": reason, "remedy": "Name it once."})
+        for name, kind in self.column_types.items():
+            simple = _NOT_NULL.sub("", kind).strip().lower()
+            yield from check_type(_ALIASES.get(simple, simple), at + pointer("column_types", name))
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         return (Known(tuple(self._violations(columns))),)
