@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from .document import Check, Output, Pipeline, Rule, Source, Step
 from .errors import Problem, nearest, pointer
 from .formats.base import Format
+from .formats.options import does_nothing, is_true
 from .formats.safety import document_conflicts
 from .prepare.contract import PLACES, Contract
 from .registry import Registry
@@ -99,6 +100,8 @@ def _check_output(output: Output, at: str, types: Registry, unknown: bool) -> It
     if found.modes is not None and output.canonical_mode not in found.modes:
         facts = {"format": output.format, "found": output.mode, "expected": list(found.modes), "nearest": nearest(output.mode, found.modes)}
         yield Problem("MODE_NOT_SUPPORTED", at + "/mode", facts)
+    if is_true(output.options, "comments") and type(found).comment is Format.comment:
+        yield does_nothing(at + "/options/comments", "comments", f"for the format {output.format}", "write to a table of Delta or Iceberg")
     yield from found.check_output(output, at)
 
 

@@ -17,6 +17,7 @@ from .engine import Engine, observed
 from .errors import Problem, SparquetError, pointer
 from .faults import translate
 from .formats.base import Written
+from .formats.options import is_true
 from .formats.safety import refuse_overwriting_source
 from .parts import with_origins
 from .plan import Plan, describe_output, describe_source, explain, plan, sides_together
@@ -401,8 +402,14 @@ class _Execution:
         if output.columns:
             columns = Columns.of(df)
             df = df.selectExpr(*[columns.find(c).sql if c in columns.names else c for c in output.columns])
+        writer = self.registry.lookup("writer", output.format)
         try:
-            written = self.registry.lookup("writer", output.format).write(df, output, run)
+            if getattr(self.document, "target_table", None) and run.at == "/output":
+                writer.prepare_target(output, run)
+            written = writer.write(df, output, run)
+            notes = getattr(self.document, "annotations", None)
+            if notes is not None and written.wrote and is_true(output.options, "comments"):
+                writer.comment(output, notes.table_comment, notes.comments, run)
         except SparquetError:
             raise
         except Exception as error:

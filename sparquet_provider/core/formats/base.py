@@ -62,6 +62,12 @@ class Format:
         """Write the frame whole or not at all, and say what was written."""
         raise NotImplementedError
 
+    def prepare_target(self, output: Output, run: Run) -> None:
+        """Make what the target lies in, when the document names the table by catalog and layer."""
+
+    def comment(self, output: Output, table: str | None, columns: Mapping[str, str], run: Run) -> None:
+        """Write descriptions as comments of the table and its columns; formats without a catalogue have none."""
+
     def writes_sides(self, sides: Mapping[str, Output], engine: Engine) -> bool:
         """True when :meth:`write_sides` can write those sides of a split in one job."""
         return False

@@ -45,8 +45,6 @@ class FileFormat(Format):
     write_defaults: ClassVar[Mapping[str, Any]] = {}
     #: True when a file without rows still says which columns there are.
     keeps_schema: ClassVar[bool] = True
-    #: True when the files themselves tell how many rows they hold, so that counting reads no data.
-    counts_rows: ClassVar[bool] = False
 
     @property
     def source_name(self) -> str:
@@ -135,19 +133,17 @@ class FileFormat(Format):
         from pyspark.sql import functions as F
 
         self._check_columns(df.drop(flag), sides["valid"], run)
-        observation = None if self.counts_rows else Observation()
-        watch = run.engine.watch(df if observation is None else df.observe(observation, F.count_if(flag).alias("bad")))
+        observation = Observation()
+        watch = run.engine.watch(df.observe(observation, F.count_if(flag).alias("bad")))
         with staged(run.engine, sides["valid"].path or "") as valid, staged(run.engine, sides["invalid"].path or "") as invalid:
             both = f"{valid}-both"
             try:
                 with run.engine.setting("spark.sql.maxConcurrentOutputFileWriters", str(WRITERS)):
                     self._save(watch.df, both, "error", replace(sides["valid"], partition_by=(flag,)))
-                rows, values = watch.rows_written(), observed(observation, run.engine) if observation is not None else None
+                rows, values = watch.rows_written(), observed(observation, run.engine)
                 for folder, value in ((valid, "false"), (invalid, "true")):
                     if not move(run.engine, f"{both}/{flag}={value}", folder):
                         self._save(run.spark.createDataFrame([], df.drop(flag).schema), folder, "error", sides["valid"])
-                if observation is None:
-                    values = {"bad": run.spark.read.format(self.source_name).schema(df.drop(flag).schema).load(invalid).count()}
             except Exception as error:
                 raise write_fault(error, sides["invalid"], run) from error
             finally:

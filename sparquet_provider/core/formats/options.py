@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..context import Run
 
 #: Options of ours; the writer never sees them.
-OWN = ("merge_keys", "merge_condition", "scope")
+OWN = ("merge_keys", "merge_condition", "scope", "comments")
 
 
 def option(options: Mapping[str, Any], name: str) -> Any:

@@ -14,7 +14,6 @@ class Orc(FileFormat):
     """
 
     name = "orc"
-    counts_rows = True
     notes: ClassVar[tuple[str, ...]] = (
         "An overwrite is written beside the old data and then takes its place; on object stores Spark removes the old data first.",
     )

@@ -15,7 +15,6 @@ class Parquet(FileFormat):
     """
 
     name = "parquet"
-    counts_rows = True
     notes: ClassVar[tuple[str, ...]] = (
         "An overwrite is written beside the old data and then takes its place; on object stores Spark removes the old data first: "
         "use delta or iceberg there.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from ..jars import DELTA, ICEBERG
 from ..parts import references
 from ..spec import shown
 from .base import Format
+from .catalogue import make_schema, write_comments
 from .faults import no_catalog, no_connector, sentence
 from .options import check_partial, check_path, check_scope, does_nothing, option
 from .places import Place
@@ -84,6 +85,13 @@ class TableFormat(Format):
         for name in MERGE_OPTIONS:
             if option(output.options, name) is not None:
                 yield does_nothing(f"{at}/options/{name}", name, f"in mode {output.mode}", "use mode merge")
+
+
+    def prepare_target(self, output: Output, run: Run) -> None:
+        make_schema(Place.of(output.path or ""), run)
+
+    def comment(self, output: Output, table: str | None, columns: Mapping[str, str], run: Run) -> None:
+        write_comments(Place.of(output.path or ""), table, columns, run)
 
 
 def _check_name(path: str, at: str) -> Iterator[Problem]:
