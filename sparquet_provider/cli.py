@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = command("run", _run, "Run a pipeline document on this machine or a given master.", document=True)
     run.add_argument("file", help="a .json, .yaml or .yml document")
+    run.add_argument("--watermark", metavar="JSON", help="the mark that an earlier run returned, for a document with watermark_columns")
     check = command("check", _check, "Check data by rules. Of a pipeline document input, steps and rules are checked, and nothing is written.", document=True)
     check.add_argument("file", nargs="?", help="a check document, or a pipeline document; otherwise --source and --rules")
     check.add_argument("--source", metavar="PATH", help="what is checked: a path or a table name")
@@ -120,6 +121,9 @@ def _check_document(args: argparse.Namespace) -> Loaded:
 
 def _start(args: argparse.Namespace, loaded: Loaded, *, check: bool = False) -> PipelineResult:
     """Run a document on the master that the arguments name."""
+    watermark = _json(args.watermark, "--watermark") if getattr(args, "watermark", None) else None
+    if watermark is not None and not isinstance(watermark, dict):
+        raise SparquetError("WRONG_TYPE", found=repr(args.watermark), expected='an object after --watermark, such as {"updated_at": "2026-01-31"}', hint="")
     _log_to_stderr()
     master = args.master or "local[*]"
     configs: dict[str, str] = {}
@@ -128,7 +132,7 @@ def _start(args: argparse.Namespace, loaded: Loaded, *, check: bool = False) -> 
     sparquet = Sparquet({"master": master, "configs": configs})
     for extension in args.extension:
         load_extension(extension, sparquet)
-    return sparquet.run_loaded(loaded, Options(params=mask(_params(args))), strict=args.strict, check=check)
+    return sparquet.run_loaded(loaded, Options(params=mask(_params(args)), watermark=watermark), strict=args.strict, check=check)
 
 
 def _finish(result: PipelineResult, args: argparse.Namespace, words: Callable[[PipelineResult], str]) -> int:
@@ -222,11 +226,15 @@ def _types(args: argparse.Namespace) -> Registry:
 def _params(args: argparse.Namespace) -> dict[str, Any]:
     params: dict[str, Any] = _pairs(args.param, "--param")
     for name, text in _pairs(args.param_json, "--param-json").items():
-        try:
-            params[name] = json.loads(text)
-        except ValueError as error:
-            raise SparquetError("WRONG_TYPE", found=repr(text), expected=f"JSON after --param-json {name}=", hint="") from error
+        params[name] = _json(text, f"--param-json {name}=")
     return params
+
+
+def _json(text: str, option: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise SparquetError("WRONG_TYPE", found=repr(text), expected=f"JSON after {option}", hint="") from error
 
 
 def _pairs(items: list[str], option: str) -> dict[str, Any]:
@@ -254,6 +262,8 @@ def _summary(result: PipelineResult) -> str:
     lines += [f"  {o.at}: {o.format} {o.path or ''} {o.mode}: {o.status}, {_count(o.rows_written)} rows" for o in [*result.outputs, *result.quarantine]]
     lines += [f"  rule {check}" for check in result.validation_results]
     lines += [f"  variable {name} = {value!r}"[:120] for name, value in result.variables.items()]
+    if result.watermark:
+        lines.append(f"  watermark: {json.dumps(result.watermark)}")
     lines += [f"  warning: {problem}" for problem in result.warnings]
     return "\n".join(lines)
 

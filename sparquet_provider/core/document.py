@@ -387,42 +387,51 @@ class SparkBlock(Spec):
 
 
 @spec
-class Pipeline(Contract):
-    """A pipeline: one input, its preparation, steps in order, quality rules, one or more outputs."""
+class Document(Contract):
+    """What pipelines and checks have in common: a name, an input, its preparation, steps in order."""
 
     EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("$schema",)
 
-    name: Annotated[str, Field("Names the pipeline in logs, report and result; a stable slug.", example="orders_curated", nonempty=True, runtime=False)]
+    name: Annotated[str, Field("Names the document in logs, report and result; a stable slug.", example="orders_curated", nonempty=True, runtime=False)]
     description: Annotated[str | None, Field("What it is for; travels with the document.", runtime=False)] = None
     spark: Annotated[SparkBlock, Field("Settings of the Spark session.")] = SparkBlock()
-    input: Annotated[Source, Field("The source of the pipeline.", example={"format": "parquet", "path": "/data/orders"}, aliases=("source",))]
+    input: Annotated[Source, Field("Where the rows come from.", example={"format": "parquet", "path": "/data/orders"}, aliases=("source",))]
     transformations: Annotated[tuple[Step, ...], Field("The steps, in order.")] = ()
-    validations: Annotated[Validations | None, Field("Quality rules and what happens when they fail.")] = None
-    output: Annotated[Output | None, Field("The destination.", example={"format": "parquet", "path": "/data/curated"})] = None
-    outputs: Annotated[tuple[Output, ...] | None, Field("Several destinations; wins over output.")] = None
 
     @classmethod
     def parse(cls, raw: Any, at: str, parse: Parse) -> Self | None:
-        """Read a pipeline; ``target_table`` becomes the output."""
+        """Read a document; ``target_table`` becomes its output."""
         return super().parse(with_target(raw), at, parse)
 
     def check(self, at: str) -> Iterator[Problem]:
         yield from super().check(at)
-        if self.outputs is not None and self.target_table is not None:
-            yield Problem("KEYS_EXCLUDE", at + "/target_table", {"found": "target_table and outputs", "reason": "target_table names the table of one output"})
         for place, step in walk(self.transformations, at + "/transformations"):
             if (shape := getattr(step, "shape", None)) is not None:
                 yield from shape.check_layer(self.layer, place + "/shape")
                 yield from shape.check_schemas(self.schemas, place + "/shape")
-        if self.output is None and not self.outputs:
-            yield Problem("MISSING_KEY", at, {"expected": "output", "hint": ", or a list under outputs"})
-        if self.output is not None and self.outputs is not None:
-            yield Problem("OUTPUTS_WIN", at + "/output", {}, "warning")
 
     @property
     def has_instant(self) -> bool:
         """True when the frame has ``ingestion_ts_utc`` from the read on."""
         return self.is_contract or any(step.type == "transform" for _, step in walk(self.transformations, ""))
+
+
+@spec
+class Pipeline(Document):
+    """A pipeline: one input, its preparation, steps in order, quality rules, one or more outputs."""
+
+    validations: Annotated[Validations | None, Field("Quality rules and what happens when they fail.")] = None
+    output: Annotated[Output | None, Field("The destination.", example={"format": "parquet", "path": "/data/curated"})] = None
+    outputs: Annotated[tuple[Output, ...] | None, Field("Several destinations; wins over output.")] = None
+
+    def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
+        if self.outputs is not None and self.target_table is not None:
+            yield Problem("KEYS_EXCLUDE", at + "/target_table", {"found": "target_table and outputs", "reason": "target_table names the table of one output"})
+        if self.output is None and not self.outputs:
+            yield Problem("MISSING_KEY", at, {"expected": "output", "hint": ", a list under outputs, or target_table"})
+        if self.output is not None and self.outputs is not None:
+            yield Problem("OUTPUTS_WIN", at + "/output", {}, "warning")
 
     @property
     def destinations(self) -> tuple[tuple[str, Output], ...]:
@@ -433,19 +442,13 @@ class Pipeline(Contract):
 
 
 @spec
-class Check(Spec):
-    """A check of data where it lies: an input and rules, no output."""
+class Check(Document):
+    """A check of data where it lies: an input, its preparation, and rules; no output."""
 
-    EXTRA_KEYS: ClassVar[tuple[str, ...]] = ("$schema",)
-
-    name: Annotated[str, Field("Names the check in logs, report and result.", example="orders_gate", nonempty=True, runtime=False)]
-    description: Annotated[str | None, Field("What it is for.", runtime=False)] = None
-    spark: Annotated[SparkBlock, Field("Settings of the Spark session.")] = SparkBlock()
-    input: Annotated[Source, Field("What is checked.", example={"format": "delta", "path": "sales.orders"}, aliases=("source",))]
-    transformations: Annotated[tuple[Step, ...], Field("Steps before the rules.")] = ()
     validations: Annotated[Validations, Field("The rules and what happens when they fail.")]
 
     def check(self, at: str) -> Iterator[Problem]:
+        yield from super().check(at)
         if not self.validations.rules:
             facts = {"expected": "at least one rule", "hint": ": a check without rules passes whatever the data is"}
             yield Problem("EMPTY_VALUE", at + "/validations/rules", facts)

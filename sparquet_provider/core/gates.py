@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from .errors import is_near_miss
+from .prepare.contract import with_target
 from .text import plain
 
+#: Keys of a document that say what is written, or what is left to the next run.
+_OF_OUTPUTS = ("output", "outputs", "target_table", "catalog", "mode", "merge_keys", "watermark_columns")
 #: Keys of ``validations`` that write, or say what is written.
 _WRITING = ("report", "outputs", "quarantine", "annotate", "reasons", "annotate_valid", "quarantine_rules")
 #: Options that only a writer has; all others are those of the format, for reading too.
@@ -19,7 +22,7 @@ _WRITER_OPTIONS = frozenset(
 def kind_of(tree: Any) -> Literal["run", "check"]:
     """What a document is for: ``check`` when it has validations and nothing that is, or is nearly spelled, ``output``."""
     keys = [plain(str(k)) for k in tree] if isinstance(tree, Mapping) else []
-    writes = any(key in ("output", "outputs") or is_near_miss(key, ("output", "outputs")) for key in keys)
+    writes = any(key in ("output", "outputs", "target_table") or is_near_miss(key, ("output", "outputs")) for key in keys)
     return "check" if "validations" in keys and not writes else "run"
 
 
@@ -27,7 +30,8 @@ def as_check(tree: Any) -> Any:
     """A document as a check: its input, its steps, its rules. Of a pipeline nothing is written, neither outputs nor report nor quarantine."""
     if not isinstance(tree, Mapping) or kind_of(tree) == "check":
         return tree
-    kept = {k: v for k, v in tree.items() if plain(str(k)) not in ("output", "outputs")}
+    named = with_target(tree)
+    kept = {k: v for k, v in named.items() if plain(str(k)) not in _OF_OUTPUTS}
     return {k: _without_writing(v) if k == "validations" else v for k, v in kept.items()}
 
 
@@ -46,6 +50,7 @@ def validations_of(tree: Any) -> Any:
 
 def parts_of(tree: Any) -> list[str]:
     """The parts of a pipeline that :func:`source_of` can give: ``input``, and ``output`` or ``outputs/0``, ``outputs/1`` …"""
+    tree = with_target(tree)
     if not isinstance(tree, Mapping):
         return []
     found = ["input"] if "input" in tree or "source" in tree else []
@@ -59,6 +64,7 @@ def source_of(tree: Mapping[str, Any], part: str) -> Any:
     """One of :func:`parts_of` as an input block; an output is read back from where it was written."""
     if part == "input":
         return tree.get("input", tree.get("source"))
+    tree = with_target(tree)
     key, _, number = part.partition("/")
     return _read_back(tree[key][int(number)] if number else tree[key])
 

@@ -106,6 +106,9 @@ def explain(document: Pipeline | Check) -> list[str]:
     decided = plan(document)
     lines = [f"{'check' if isinstance(document, Check) else 'pipeline'} {document.name}", "read"]
     lines += [f"  {at}: {describe_source(source)}" for at, source in sources_of(document)]
+    if operations := document.preparation():
+        lines.append(f"prepare ({len(operations)} operations, in this order)")
+        lines += [f"  {i + 1}. {operation.label}" for i, operation in enumerate(operations)]
     if document.transformations:
         lines.append(f"transform ({len(document.transformations)} steps, lazily; * runs a job)")
         lines += [

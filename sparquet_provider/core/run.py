@@ -76,7 +76,7 @@ class _Execution:
         self.ctx = Run(
             spark, self.engine, now, self._read, self._chain, dict(options.literals), warnings=[*warnings, *registry.problems],
             name=document.name, run_id=run_id, sample_rows=validations.sample_rows if validations else 0,
-            schemas=getattr(document, "schemas", {}), watermark=dict(self.options.watermark or {}),
+            schemas=document.schemas, watermark=dict(self.options.watermark or {}),
         )
         self.result = PipelineResult(document.name, run_id=run_id, started_at=now.isoformat(), params=dict(options.params))
         self.kept: list[DataFrame] = []
@@ -164,7 +164,7 @@ class _Execution:
             # A check judges the source as it is: its own column is not replaced there.
             if not (isinstance(self.document, Check) and "ingestion_ts" in (name.casefold() for name in df.columns)):
                 df = self._add(df, "ingestion_ts", F.lit(self.ctx.ingestion_ts))
-        if isinstance(self.document, Pipeline) and self.document.has_instant:
+        if self.document.has_instant:
             df = with_instant(df, self.ctx.placed("/input"))
         for name, value in self.options.literals.items():
             df = self._add(df, name, F.lit(value))
@@ -187,8 +187,6 @@ class _Execution:
     # --- preparation -------------------------------------------------------------------------------------------
     def _prepared(self, df: DataFrame, after: tuple[Step, ...]) -> DataFrame:
         """The frame after the operations of the contract, in their fixed order."""
-        if not isinstance(self.document, Pipeline):
-            return df
         operations = self.document.preparation()
         if self.options.watermark and not self.document.watermark_columns:
             found = ", ".join(self.options.watermark)
@@ -404,10 +402,10 @@ class _Execution:
             df = df.selectExpr(*[columns.find(c).sql if c in columns.names else c for c in output.columns])
         writer = self.registry.lookup("writer", output.format)
         try:
-            if getattr(self.document, "target_table", None) and run.at == "/output":
+            if self.document.target_table and run.at == "/output":
                 writer.prepare_target(output, run)
             written = writer.write(df, output, run)
-            notes = getattr(self.document, "annotations", None)
+            notes = self.document.annotations
             if notes is not None and written.wrote and is_true(output.options, "comments"):
                 writer.comment(output, notes.table_comment, notes.comments, run)
         except SparquetError:
