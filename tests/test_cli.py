@@ -201,3 +201,13 @@ def test_every_command_says_why_there_is_no_document(write: Any, capsys: pytest.
     said = "".join(capsys.readouterr())
     assert ("U+D800" if "ud800" in text else "expected an object") in said
     assert ": ok" not in said
+
+
+def test_a_watermark_goes_in_as_json_and_comes_out_in_words(started: Any, write: Any, capsys: Any) -> None:
+    seen = started(PipelineResult("p", watermark={"ts": "2026-01-02T00:00:00+00:00"}))
+    document = write("p.json", {"name": "p", "input": {"format": "csv", "path": "/a"}, "watermark_columns": ["ts"], "output": {"format": "csv", "path": "/b"}})
+    assert cli.main(["run", document, "--watermark", '{"ts": "2026-01-01"}']) == cli.SUCCESS
+    assert seen[0][2].watermark == {"ts": "2026-01-01"}
+    assert 'watermark: {"ts": "2026-01-02T00:00:00+00:00"}' in capsys.readouterr().out
+    assert cli.main(["run", document, "--watermark", "yesterday"]) == cli.USAGE
+    assert cli.main(["run", document, "--watermark", "[1]"]) == cli.USAGE

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..core.jars import DELTA, ICEBERG
+from ..core.prepare.contract import with_target
 from ..core.text import plain
 
 #: Settings for a local master, where one small JVM does everything; each gives way to the user's own.
@@ -127,7 +128,7 @@ def text(key: str, value: Any) -> str:
 
 def formats(tree: Any) -> set[str]:
     """The formats that a document reads or writes anywhere, in lower case."""
-    return {plain(f).casefold() for f in _formats(tree)}
+    return {plain(f).casefold() for f in _formats(with_target(tree))}
 
 
 def _formats(tree: Any) -> Iterator[str]:

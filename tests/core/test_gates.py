@@ -21,6 +21,7 @@ CHECK: dict[str, Any] = {"name": "c", "input": INPUT, "validations": {"rules": R
     ({**CHECK, "outptu": {}}, "run"),
     ({"name": "p", "input": INPUT}, "run"),
     ({**CHECK, "transformations": [{"type": "distinct"}], "description": "x"}, "check"),
+    ({"input": INPUT, "target_table": "orders", "validations": {"rules": RULES}}, "run"),
     ([], "run"),
     (None, "run"),
 ])
@@ -97,3 +98,16 @@ def test_an_output_is_read_back_without_what_only_a_writer_knows() -> None:
     assert source_of({"output": output}, "output") == {"format": "csv", "path": "/o", "options": {"sep": ";"}}
     assert source_of({"outputs": [5]}, "outputs/0") == 5, "the linter names it"
     assert source_of({"source": INPUT}, "input") == INPUT
+
+
+def test_a_contract_as_a_check_is_prepared_and_has_no_target() -> None:
+    tree = {
+        "source": INPUT, "target_table": "orders", "layer": "silver", "catalog": "main", "mode": "upsert", "merge_keys": ["id"], "watermark_columns": ["id"],
+        "transform": {"cast": {"id": "int"}}, "validations": {"rules": RULES},
+    }
+    checked = as_check(tree)
+    assert checked == {"name": "main.silver.orders", "source": INPUT, "layer": "silver", "transform": {"cast": {"id": "int"}}, "validations": {"rules": RULES}}
+    document, problems = lint_check(checked)
+    assert (problems, [o.label for o in document.preparation()]) == ([], ["cast", "control columns"])
+    assert parts_of(tree) == ["input", "output"]
+    assert source_of(tree, "output") == {"format": "delta", "path": "main.silver.orders"}
