@@ -129,6 +129,8 @@ class Delta(TableFormat):
         except SparquetError as error:
             raise self._explained(error, df, place, run) from error.__cause__
         commits = delta_commits(run.engine, place, before)
+        if before is not None and not commits:  # nothing to replace and nothing to add makes no version
+            return Written(0, None, before, 0, 0)
         # The first commit of a table that is made by name carries no mark.
         ours = [c for c in commits if c.mark == mark] or [c for c in commits if c.version == 0 and not c.mark and before is None]
         commit = ours[0] if ours else None

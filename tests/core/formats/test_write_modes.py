@@ -148,13 +148,13 @@ def test_faults_that_all_have(store: Table, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["hash_diff_upsert", "historical", "snapshot_soft_delete"])
 def test_columns_are_added_when_that_is_allowed(store: Table, mode: str) -> None:
     store.write(mode, ROWS)
-    wide = SCHEMA + ", `extra col` DOUBLE"
+    wide = SCHEMA + ", extra DOUBLE"
     assert problems(store.write(mode, [(1, "a", 10, 1.5)], wide)) == [("MERGE_TARGET_COLUMN", "/output")]
     rows = [(1, "a", 10, 1.5), (2, "b", 20, None), (None, "n", 30, None)]
     grown = store.write(mode, rows, wide, mergeSchema=True)
     assert details(grown) == ({"inserted": 1, "closed": 1, "unchanged": 2} if mode == "historical" else {"updated": 1, "unchanged": 2})
     current = "id = 1" if mode != "historical" else "id = 1 AND is_current"
-    assert [tuple(r) for r in store.frame().where(current).select("name", "extra col").collect()] == [("a", 1.5)]
+    assert [tuple(r) for r in store.frame().where(current).select("name", "extra").collect()] == [("a", 1.5)]
     assert store.write(mode, rows, wide, mergeSchema=True).rows_written == 0
 
 
@@ -230,7 +230,7 @@ def test_late_rows_are_counted_and_not_applied(store: Table) -> None:
     keep(store, (1, "a", T1), (2, "b", T3))
     keep(store, (1, "x", T3))
     before = store.rows(*HISTORY)
-    late = keep(store, (1, "late", T2), (2, "same start", T3), (2, "before all", T1), (1, "a", T2))
+    late = keep(store, (1, "late", T2), (2, "same start", T3), (2, "before all", T1), (1, "a", T1.replace(hour=12)))
     assert (late.rows_written, details(late)) == (0, {"late": 3, "unchanged": 1})
     assert [(w.code, w.facts["count"]) for w in late.warnings if w.code == "LATE_ROWS"] == [("LATE_ROWS", 3)]
     assert store.rows(*HISTORY) == before
