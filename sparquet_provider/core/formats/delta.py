@@ -98,7 +98,7 @@ class Delta(TableFormat):
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         place = Place.of(output.path or "")
         if output.canonical_mode in HASHED:
-            return write_by_key(self, df, place, output, run)
+            return write_by_key(self, df, _absolute(place, run), output, run)
         references(df, output.partition_by, run, "/partition_by", top_level=True)
         if output.canonical_mode == "merge":
             return self._merge(df, place, output, run)
@@ -164,9 +164,8 @@ class Delta(TableFormat):
 
     def merge(self, df: DataFrame, place: Place, output: Output, run: Run, target: StructType, statement: Statement) -> Written:
         before = self.newest(place, run)
-        absolute = Place(qualified(run.engine, place.location)) if place.location else place
         with committing(df, output, run, target):
-            figures = run_merge(df, run, lambda view: statement(absolute, view))
+            figures = run_merge(df, run, lambda view: statement(_absolute(place, run), view))
         counts = {k.removeprefix("num_").removesuffix("_rows"): int(v) for k, v in figures.items() if v is not None}
         commit = next((c for c in delta_commits(run.engine, place, before) if c.operation == "MERGE"), None)
         details: dict[str, Any] = {f"rows_{k}": v for k, v in counts.items()}
@@ -182,6 +181,11 @@ class Delta(TableFormat):
         if error.code == "SCHEMA_MISMATCH" and (table := self.table(place, run)) is not None and (missing := absent(df, table.schema)):
             return SparquetError.of(column_faults(missing, run))
         return error
+
+
+def _absolute(place: Place, run: Run) -> Place:
+    """The place as SQL needs it: a location from its root."""
+    return Place(qualified(run.engine, place.location)) if place.location else place
 
 
 def written(commit: Commit | None, rows: str) -> Written:

@@ -46,7 +46,7 @@ def _compared(df: DataFrame, output: Output, run: Run) -> list[Reference]:
     if option(output.options, "hash_columns") is not None:
         return references(df, names_in(output.options, "hash_columns"), run, "/options/hash_columns", top_level=True)
     left_out = {r.name.casefold() for r in references(df, names_in(output.options, "hash_exclude"), run, "/options/hash_exclude", top_level=True)}
-    left_out |= CONTROL | {str(option(output.options, "effective_from")).casefold()}
+    left_out |= CONTROL | {str(option(output.options, "effective_from") or "ingestion_ts").casefold()}
     return [Reference(f.name, quoted(f.name), f.dataType) for f in df.schema.fields if f.name.casefold() not in left_out]
 
 
