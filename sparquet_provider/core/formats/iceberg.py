@@ -127,6 +127,7 @@ class Iceberg(TableFormat):
             add_columns(df, target, place, output, run)
         where = option(output.options, "replaceWhere")
         rows = _only_inside(df, where) if there and where is not None else df
+        before = self.newest(place, run) if there and is_dynamic(output, run) else None
         writer = rows.writeTo(place.name).options(**{f"snapshot-property.{ICEBERG_MARK}": mark, **texts({}, without(output.options, _OURS))})
         with committing(df, output, run, target):
             if not there or replace:
@@ -141,7 +142,10 @@ class Iceberg(TableFormat):
                 writer.overwritePartitions()
             else:
                 writer.overwrite(F.expr(where) if where is not None else F.lit(True))
-        commit = next((c for c in iceberg_commits(run.engine, place) if c.mark == mark), None)
+        commits = iceberg_commits(run.engine, place)
+        commit = next((c for c in commits if c.mark == mark), None)
+        if commit is None and commits and commits[0].version == before:  # nothing to replace and nothing to add makes no snapshot
+            return Written(0, None, before, 0, 0)
         return _written(commit)
 
     def _merge(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:

@@ -48,7 +48,8 @@ def write_by_key(table_format: TableFormat, df: DataFrame, place: Place, output:
             known = {} if made.rows is None else {"rows_inserted": made.rows, "rows_unchanged": rows - made.rows}
             return replace(made, details={**made.details, **known})
         check_columns(held, target, output, run)
-        staged = mode.changes(held, table, keys, run).persist()
+        # A MERGE whose source reads its own target is more than Iceberg can plan, so the rows come without their plan.
+        staged, _ = run.engine.local_checkpoint(mode.changes(held, table, keys, run), eager=False)
         try:
             counts = {r[ACTION]: int(r["count"]) for r in staged.groupBy(ACTION).count().collect()}
             mode.judge(counts, rows, output, run)
