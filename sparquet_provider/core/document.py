@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .context import Run
     from .quality.metrics import Metric, Values, Verdict
 
-MODES = ("overwrite", "append", "merge", "ignore", "error")
-
 
 def parse_variant(kind: str, tag: str, raw: Any, at: str, parse: Parse) -> Any:
     """Read an object whose class is named by one of its keys (``type``); None when it has defects."""
@@ -134,7 +132,8 @@ class Output(Spec):
     mode: Annotated[
         str,
         Field(
-            "overwrite replaces all, append adds, merge updates by key, ignore keeps what exists, error refuses when something exists.",
+            "overwrite replaces all, append adds, ignore keeps what exists, error refuses when something exists. Tables also know merge (or upsert), "
+            "replace_partitions, hash_diff_upsert, historical and snapshot_soft_delete.",
             example="append",
             runtime=False,
         ),
@@ -146,7 +145,8 @@ class Output(Spec):
     options: Annotated[
         dict[str, Any],
         Field(
-            "Passed to the writer; merge_keys, merge_condition, mergeSchema, replaceWhere and partitionOverwriteMode are read here too.",
+            "Passed to the writer; read here too: mergeSchema, replaceWhere, partitionOverwriteMode, and what the modes with keys take (merge_keys, "
+            "merge_condition, hash_columns, hash_exclude, effective_from, allow_empty_snapshot).",
             example={"merge_keys": ["id"]},
             free=True,
         ),
@@ -166,8 +166,9 @@ class Output(Spec):
 
     @property
     def canonical_mode(self) -> str:
-        """The mode in lower case, for built-in writers."""
-        return self.mode.casefold()
+        """The mode in lower case, for built-in writers; ``upsert`` is ``merge``."""
+        mode = self.mode.casefold()
+        return "merge" if mode == "upsert" else mode
 
 
 def check_instant(text: str | None, at: str) -> Iterator[Problem]:

@@ -15,7 +15,8 @@ _OF_OUTPUTS = ("output", "outputs", "target_table", "catalog", "mode", "merge_ke
 _WRITING = ("report", "outputs", "quarantine", "annotate", "reasons", "annotate_valid", "quarantine_rules")
 #: Options that only a writer has; all others are those of the format, for reading too.
 _WRITER_OPTIONS = frozenset(
-    "merge_keys merge_condition mergeschema overwriteschema replacewhere partitionoverwritemode maxrecordsperfile txnappid txnversion usermetadata".split()
+    "merge_keys merge_condition hash_columns hash_exclude effective_from allow_empty_snapshot mergeschema overwriteschema replacewhere "
+    "partitionoverwritemode maxrecordsperfile txnappid txnversion usermetadata".split()
 )
 
 

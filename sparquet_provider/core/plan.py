@@ -51,7 +51,7 @@ def _with_write(document: Pipeline | Check) -> tuple[bool, str]:
     _, first = document.destinations[0]
     if first.transformations:
         return False, "the first output has transformations of its own"
-    if first.canonical_mode not in ("overwrite", "append", "error"):
+    if first.canonical_mode not in ("overwrite", "append", "error", "replace_partitions"):
         return False, f"mode {first.mode} does not read every row once"
     if _reduced_after(document.transformations) is None:
         return False, "no step reduces the rows: a pass over pruned columns costs less"

@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..document import Output, Source
@@ -16,12 +17,29 @@ from ..storage import Commit, delta_commits, delta_partitions, delta_version, qu
 from .base import Written
 from .faults import reading
 from .files import scanned
-from .options import is_dynamic, is_true, option, texts, without
+from .keyed import write_by_key
+from .modes import HASHED
+from .options import is_dynamic, is_true, option, texts
 from .places import Place, overlap
-from .tables import MERGE_OPTIONS, TableFormat, absent, column_faults, committing, computed_once, merge_keys, refuse_repeated_keys, run_merge
+from .tables import (
+    Statement,
+    TableFormat,
+    absent,
+    as_overwrite,
+    check_columns,
+    column_faults,
+    committing,
+    computed_once,
+    merge_keys,
+    merge_statement,
+    refuse_repeated_keys,
+    refuse_unpartitioned,
+    run_merge,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
     from ..context import Run
     from ..engine import Node
@@ -37,8 +55,10 @@ class Delta(TableFormat):
     destination of the run sees that same version. Writing takes ``replaceWhere`` or ``partitionOverwriteMode=dynamic`` to
     replace a part, ``mergeSchema`` to add columns, ``overwriteSchema`` to replace schema and partitioning.
 
-    Mode ``merge`` updates the rows whose ``merge_keys`` match (nulls match nulls) and inserts the others;
+    Mode ``merge`` (or ``upsert``) updates the rows whose ``merge_keys`` match (nulls match nulls) and inserts the others;
     ``merge_condition`` adds to the match, over ``T`` (the table) and ``S`` (the rows). A table that is not there is made.
+    ``hash_diff_upsert`` writes only rows that differ, ``historical`` keeps every version of a row, ``snapshot_soft_delete``
+    marks rows that are gone, ``replace_partitions`` replaces the partitions that the frame holds.
     """
 
     name = "delta"
@@ -77,20 +97,26 @@ class Delta(TableFormat):
 
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         place = Place.of(output.path or "")
+        if output.canonical_mode in HASHED:
+            return write_by_key(self, df, _absolute(place, run), output, run)
         references(df, output.partition_by, run, "/partition_by", top_level=True)
         if output.canonical_mode == "merge":
             return self._merge(df, place, output, run)
+        if output.canonical_mode == "replace_partitions":
+            there = self.newest(place, run) is not None
+            if not (delta_partitions(run.engine, place) if there else output.partition_by):
+                raise refuse_unpartitioned(output, run)
+            output = as_overwrite(output)
         return self._write(df, place, output, run)
 
     def _write(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
         dynamic = is_dynamic(output, run)
         # On Connect the version costs a job; the mark finds our commit without it.
-        before = _version(run, place) if dynamic or output.canonical_mode == "ignore" or not run.engine.connect else None
+        before = self.newest(place, run) if dynamic or output.canonical_mode == "ignore" or not run.engine.connect else None
         if output.canonical_mode == "ignore" and before is not None:
             return Written(rows=0, version=before, wrote=False)
         if before is not None and dynamic and not output.partition_by and not delta_partitions(run.engine, place):
-            reason = "partitionOverwriteMode=dynamic would replace everything: the table has no partitions"
-            raise run.fault("INVALID_COMBINATION", "/options/partitionOverwriteMode", reason=reason, remedy="Use replaceWhere, or partition the table.")
+            raise refuse_unpartitioned(output, run)
         own = option(output.options, "userMetadata")
         mark = str(own) if own is not None else f"sparquet:{uuid.uuid4().hex}"
         options = texts({}, {"userMetadata": mark, **output.options})
@@ -103,6 +129,8 @@ class Delta(TableFormat):
         except SparquetError as error:
             raise self._explained(error, df, place, run) from error.__cause__
         commits = delta_commits(run.engine, place, before)
+        if before is not None and not commits:  # nothing to replace and nothing to add makes no version
+            return Written(0, None, before, 0, 0)
         # The first commit of a table that is made by name carries no mark.
         ours = [c for c in commits if c.mark == mark] or [c for c in commits if c.version == 0 and not c.mark and before is None]
         commit = ours[0] if ours else None
@@ -112,17 +140,32 @@ class Delta(TableFormat):
         keys = merge_keys(df, output, run)
         with computed_once(df, run) as held:
             refuse_repeated_keys(held, keys, run)
-            before = _version(run, place)
-            if before is None and not (place.parts and run.spark.catalog.tableExists(place.name)):
-                made = replace(output, mode="error", options=without(output.options, MERGE_OPTIONS))
-                return self._write(held, place, made, run)
-            target = _schema(run, place)
-            evolve = is_true(output.options, "mergeSchema")
-            if not evolve and (missing := absent(df, target)):
-                raise SparquetError.of(column_faults(missing, run))
-            absolute = Place(qualified(run.engine, place.location)) if place.location else place
-            with committing(df, output, run, target):
-                figures = run_merge(held, absolute, keys, output, run, evolve=evolve)
+            table = self.table(place, run)
+            if table is None:
+                return self.create(held, place, output, run)
+            check_columns(df, table.schema, output, run)
+            evolve, condition = is_true(output.options, "mergeSchema"), option(output.options, "merge_condition")
+            text = partial(merge_statement, keys=keys, columns=df.columns, condition=condition, evolve=evolve)
+            return self.merge(held, place, output, run, table.schema, text)
+
+    # --- what modes with keys need -----------------------------------------------------------------------------------
+    def table(self, place: Place, run: Run) -> DataFrame | None:
+        if self.newest(place, run) is None and not (place.parts and run.spark.catalog.tableExists(place.name)):
+            return None
+        reader = run.spark.read.format("delta")
+        return reader.load(place.location) if place.location else reader.table(place.name)
+
+    def newest(self, place: Place, run: Run) -> int | None:
+        return delta_version(run.engine, place)
+
+    def create(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
+        references(df, output.partition_by, run, "/partition_by", top_level=True)
+        return self._write(df, place, replace(output, mode="error"), run)
+
+    def merge(self, df: DataFrame, place: Place, output: Output, run: Run, target: StructType, statement: Statement) -> Written:
+        before = self.newest(place, run)
+        with committing(df, output, run, target):
+            figures = run_merge(df, run, lambda view: statement(_absolute(place, run), view))
         counts = {k.removeprefix("num_").removesuffix("_rows"): int(v) for k, v in figures.items() if v is not None}
         commit = next((c for c in delta_commits(run.engine, place, before) if c.operation == "MERGE"), None)
         details: dict[str, Any] = {f"rows_{k}": v for k, v in counts.items()}
@@ -135,9 +178,14 @@ class Delta(TableFormat):
 
     def _explained(self, error: SparquetError, df: DataFrame, place: Place, run: Run) -> SparquetError:
         """A schema that does not fit because of columns that the table lacks names them."""
-        if error.code == "SCHEMA_MISMATCH" and _version(run, place) is not None and (missing := absent(df, _schema(run, place))):
+        if error.code == "SCHEMA_MISMATCH" and (table := self.table(place, run)) is not None and (missing := absent(df, table.schema)):
             return SparquetError.of(column_faults(missing, run))
         return error
+
+
+def _absolute(place: Place, run: Run) -> Place:
+    """The place as SQL needs it: a location from its root."""
+    return Place(qualified(run.engine, place.location)) if place.location else place
 
 
 def written(commit: Commit | None, rows: str) -> Written:
@@ -148,12 +196,3 @@ def written(commit: Commit | None, rows: str) -> Written:
     known = figures.get(rows)
     reason = None if known is not None else "the table's log has no row count"
     return Written(known, reason, commit.version, figures.get("numFiles"), figures.get("numOutputBytes"))
-
-
-def _version(run: Run, place: Place) -> int | None:
-    return delta_version(run.engine, place)
-
-
-def _schema(run: Run, place: Place) -> Any:
-    reader = run.spark.read.format("delta")
-    return (reader.load(place.location) if place.location else reader.table(place.name)).schema

@@ -6,18 +6,34 @@ import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from ..document import Output, Source
-from ..errors import Problem, SparquetError
+from ..errors import Problem
 from ..jars import ICEBERG
 from ..parts import located
 from ..storage import ICEBERG_MARK, Commit, iceberg_commits
 from .base import Written
 from .faults import reading
+from .keyed import write_by_key
+from .modes import HASHED
 from .options import is_dynamic, is_true, option, texts, without
 from .places import Place
-from .tables import OUTSIDE, TableFormat, absent, column_faults, committing, computed_once, merge_keys, refuse_repeated_keys, run_merge
+from .tables import (
+    OUTSIDE,
+    Statement,
+    TableFormat,
+    add_columns,
+    as_overwrite,
+    committing,
+    computed_once,
+    merge_keys,
+    merge_statement,
+    refuse_repeated_keys,
+    refuse_unpartitioned,
+    run_merge,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -39,8 +55,10 @@ class Iceberg(TableFormat):
     columns, ``overwriteSchema`` to replace schema and partitioning. ``partition_by`` knows ``days(ts)``, ``months(ts)``,
     ``years(ts)``, ``hours(ts)`` and ``bucket(16, id)``.
 
-    Mode ``merge`` updates the rows whose ``merge_keys`` match (nulls match nulls) and inserts the others;
+    Mode ``merge`` (or ``upsert``) updates the rows whose ``merge_keys`` match (nulls match nulls) and inserts the others;
     ``merge_condition`` adds to the match, over ``T`` (the table) and ``S`` (the rows). A table that is not there is made.
+    ``hash_diff_upsert`` writes only rows that differ, ``historical`` keeps every version of a row, ``snapshot_soft_delete``
+    marks rows that are gone, ``replace_partitions`` replaces the partitions that the frame holds.
     """
 
     name = "iceberg"
@@ -82,10 +100,16 @@ class Iceberg(TableFormat):
         place = Place.of(output.path or "")
         if place.location is not None:
             raise run.fault("CATALOG_NEEDED", "/path", reason="an Iceberg table is written by its catalog name, not by a location")
+        if output.canonical_mode in HASHED:
+            return write_by_key(self, df, place, output, run)
         if output.canonical_mode == "merge":
             return self._merge(df, place, output, run)
         with committing(df, output, run):
             there = run.spark.catalog.tableExists(place.name)
+        if output.canonical_mode == "replace_partitions":
+            if not (_is_partitioned(place, run) if there else output.partition_by):
+                raise refuse_unpartitioned(output, run)
+            output = as_overwrite(output)
         if there and output.canonical_mode == "ignore":
             return Written(rows=0, wrote=False)
         if there and output.canonical_mode == "error":
@@ -100,9 +124,10 @@ class Iceberg(TableFormat):
         by = _partitions(df, output, run) if not there or replace else []
         target = run.spark.table(place.name).schema if there else None
         if target is not None and not replace:
-            _evolve(df, target, place, output, run)
+            add_columns(df, target, place, output, run)
         where = option(output.options, "replaceWhere")
         rows = _only_inside(df, where) if there and where is not None else df
+        before = self.newest(place, run) if there and is_dynamic(output, run) else None
         writer = rows.writeTo(place.name).options(**{f"snapshot-property.{ICEBERG_MARK}": mark, **texts({}, without(output.options, _OURS))})
         with committing(df, output, run, target):
             if not there or replace:
@@ -112,11 +137,15 @@ class Iceberg(TableFormat):
             elif output.canonical_mode == "append":
                 writer.append()
             elif is_dynamic(output, run):
-                _refuse_unpartitioned(place, run)
+                if not _is_partitioned(place, run):
+                    raise refuse_unpartitioned(output, run)
                 writer.overwritePartitions()
             else:
                 writer.overwrite(F.expr(where) if where is not None else F.lit(True))
-        commit = next((c for c in iceberg_commits(run.engine, place) if c.mark == mark), None)
+        commits = iceberg_commits(run.engine, place)
+        commit = next((c for c in commits if c.mark == mark), None)
+        if commit is None and commits and commits[0].version == before:  # nothing to replace and nothing to add makes no snapshot
+            return Written(0, None, before, 0, 0)
         return _written(commit)
 
     def _merge(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
@@ -124,14 +153,28 @@ class Iceberg(TableFormat):
         with computed_once(df, run) as held:
             refuse_repeated_keys(held, keys, run)
             with committing(df, output, run):
-                there = run.spark.catalog.tableExists(place.name)
-            if not there:
-                return self._write(held, place, replace(output, mode="append", options={}), run, False)
-            target = run.spark.table(place.name).schema
-            _evolve(df, target, place, output, run)
-            earlier = {c.version for c in iceberg_commits(run.engine, place)}
-            with committing(df, output, run, target):
-                run_merge(held, place, keys, output, run, evolve=False)
+                table = self.table(place, run)
+            if table is None:
+                return self.create(held, place, output, run)
+            add_columns(df, table.schema, place, output, run)
+            text = partial(merge_statement, keys=keys, columns=df.columns, condition=option(output.options, "merge_condition"), evolve=False)
+            return self.merge(held, place, output, run, table.schema, text)
+
+    # --- what modes with keys need -----------------------------------------------------------------------------------
+    def table(self, place: Place, run: Run) -> DataFrame | None:
+        return run.spark.table(place.name) if run.spark.catalog.tableExists(place.name) else None
+
+    def newest(self, place: Place, run: Run) -> int | None:
+        commits = iceberg_commits(run.engine, place)
+        return commits[0].version if commits else None
+
+    def create(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
+        return self._write(df, place, replace(output, mode="append", options={}), run, False)
+
+    def merge(self, df: DataFrame, place: Place, output: Output, run: Run, target: StructType, statement: Statement) -> Written:
+        earlier = {c.version for c in iceberg_commits(run.engine, place)}
+        with committing(df, output, run, target):
+            run_merge(df, run, lambda view: statement(place, view))
         prefix = "spark.merge-into.num-target-rows-"
         commit = next((c for c in iceberg_commits(run.engine, place) if c.version not in earlier and any(k.startswith(prefix) for k in c.figures)), None)
         if commit is None:
@@ -153,19 +196,6 @@ def _written(commit: Commit | None) -> Written:
     return Written(figures.get("added-records", 0), None, commit.version, figures.get("added-data-files", 0), figures.get("added-files-size", 0))
 
 
-def _evolve(df: DataFrame, target: StructType, place: Place, output: Output, run: Run) -> None:
-    """Add the columns that the table lacks when mergeSchema allows it; refuse them otherwise."""
-    from pyspark.sql.types import StructField, StructType
-
-    missing = absent(df, target)
-    if not missing:
-        return
-    if not is_true(output.options, "mergeSchema"):
-        raise SparquetError.of(column_faults(missing, run))
-    added = StructType([StructField(f.name, f.dataType) for f in df.schema.fields if f.name in missing])
-    run.spark.sql(f"ALTER TABLE {place.name} ADD COLUMNS ({added.toDDL()})")
-
-
 def _partitions(df: DataFrame, output: Output, run: Run) -> list[Column]:
     """The partition columns and transforms of a table that is made."""
     from pyspark.sql import functions as F
@@ -184,10 +214,8 @@ def _partitions(df: DataFrame, output: Output, run: Run) -> list[Column]:
     return found
 
 
-def _refuse_unpartitioned(place: Place, run: Run) -> None:
-    if "partition" not in run.spark.table(f"{place.name}.partitions").columns:
-        reason = "partitionOverwriteMode=dynamic would replace everything: the table has no partitions"
-        raise run.fault("INVALID_COMBINATION", "/options/partitionOverwriteMode", reason=reason, remedy="Use replaceWhere, or partition the table.")
+def _is_partitioned(place: Place, run: Run) -> bool:
+    return "partition" in run.spark.table(f"{place.name}.partitions").columns
 
 
 def _only_inside(df: DataFrame, where: str) -> DataFrame:

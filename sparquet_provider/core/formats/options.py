@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..context import Run
 
 #: Options of ours; the writer never sees them.
-OWN = ("merge_keys", "merge_condition", "scope", "comments")
+OWN = ("merge_keys", "merge_condition", "hash_columns", "hash_exclude", "effective_from", "allow_empty_snapshot", "scope", "comments")
 
 
 def option(options: Mapping[str, Any], name: str) -> Any:
@@ -24,6 +24,14 @@ def option(options: Mapping[str, Any], name: str) -> Any:
 def is_true(options: Mapping[str, Any], name: str) -> bool:
     """True for ``true`` as text or as a boolean."""
     return str(option(options, name)).casefold() == "true"
+
+
+def names_in(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The column names of an option: a list, or a text with commas; empty when it is not there."""
+    value = option(options, name)
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(","))
+    return tuple(value) if isinstance(value, list | tuple) else ()
 
 
 def without(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -40,7 +40,8 @@ def document_conflicts(document: Pipeline | Check) -> Iterator[Problem]:
     for (first, earlier), (at, later) in combinations(outputs, 2):
         # What quality writes has a form of its own, so it never shares a place, whatever the modes.
         beside = first.startswith(_BESIDE) or at.startswith(_BESIDE)
-        replaced = later.canonical_mode == "overwrite" and not _is_partial(later)
+        # A snapshot marks what it does not hold as deleted, so it takes the earlier destination's rows away, too.
+        replaced = later.canonical_mode == "snapshot_soft_delete" or later.canonical_mode == "overwrite" and not _is_partial(later)
         if (beside or replaced) and _same_place(earlier, later):
             yield Problem("OUTPUTS_COLLIDE", at + "/path", {"found": later.path})
     for at, output in outputs:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..columns import quoted
@@ -14,11 +15,11 @@ from ..errors import Problem, SparquetError
 from ..faults import condition_of
 from ..jars import DELTA, ICEBERG
 from ..parts import references
-from ..spec import shown
-from .base import Format
+from .base import Format, Written
 from .catalogue import make_schema, write_comments
 from .faults import no_catalog, no_connector, sentence
-from .options import check_partial, check_path, check_scope, does_nothing, option
+from .modes import TABLE_MODES, check_mode
+from .options import check_partial, check_path, check_scope, does_nothing, is_true, option, without
 from .places import Place
 
 if TYPE_CHECKING:
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 
 #: What a job says that met a row outside ``replaceWhere``.
 OUTSIDE = "SPARQUET_ROW_OUTSIDE_REPLACE_WHERE"
-MERGE_OPTIONS = ("merge_keys", "merge_condition")
+#: What a MERGE says that met another version of a row than the one it was made for.
+CHANGED_MEANWHILE = "SPARQUET_CHANGED_MEANWHILE"
+#: Makes the text of a MERGE from the table's place and the view of the rows.
+Statement = Callable[[Place, str], str]
 
 _CONFLICT = re.compile(
     r"DELTA_CONCURRENT_|Concurrent(?:Append|Write|DeleteRead|DeleteDelete|Transaction)Exception|DELTA_(?:METADATA|PROTOCOL)_CHANGED"
     r"|MetadataChangedException|ProtocolChangedException|CommitFailedException|Found (?:new )?conflicting|has been updated concurrently|Branch main has changed"
+    rf"|{CHANGED_MEANWHILE}"
 )
 _NOT_FITTING = ("DELTA_METADATA_MISMATCH", "DELTA_FAILED_TO_MERGE_FIELDS", "DELTA_MERGE_INCOMPATIBLE", "INSERT_COLUMN_ARITY", "INCOMPATIBLE_DATA_FOR_TABLE")
 #: Nodes of a physical plan that make computing a frame twice dearer than keeping it, and functions that give other values.
@@ -51,7 +56,7 @@ class TableFormat(Format):
     readable = True
     writable = True
     versioned = True
-    modes: ClassVar[tuple[str, ...] | None] = ("overwrite", "append", "merge", "ignore", "error")
+    modes: ClassVar[tuple[str, ...] | None] = TABLE_MODES
     #: Options that choose a version; more than one is an error.
     time_travel: ClassVar[tuple[str, ...]] = ("versionAsOf", "timestampAsOf")
 
@@ -73,18 +78,23 @@ class TableFormat(Format):
         if output.path:
             yield from _check_name(output.path, at)
         yield from check_partial(output, at)
-        if output.canonical_mode == "merge":
-            keys = option(output.options, "merge_keys")
-            if any(k.casefold() == "merge_keys" for k in output.options) and not isinstance(keys, str | list | tuple):
-                facts = {"found": shown(keys), "expected": "a column name, or a list of column names", "hint": ", such as [\"id\"]"}
-                yield Problem("WRONG_TYPE", at + "/options/merge_keys", facts)
-            elif not output.merge_keys or not all(isinstance(k, str) and k.strip() for k in output.merge_keys):
-                place = "/merge_keys" if keys is not None else ""
-                yield Problem("MERGE_KEYS_MISSING", at + "/options" + place, {})
-            return
-        for name in MERGE_OPTIONS:
-            if option(output.options, name) is not None:
-                yield does_nothing(f"{at}/options/{name}", name, f"in mode {output.mode}", "use mode merge")
+        yield from check_mode(output, at)
+
+    def table(self, place: Place, run: Run) -> DataFrame | None:
+        """The table as it is now; None when it is not there."""
+        raise NotImplementedError
+
+    def newest(self, place: Place, run: Run) -> int | None:
+        """The version that the table has now."""
+        raise NotImplementedError
+
+    def create(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
+        """Make a table that is not there."""
+        raise NotImplementedError
+
+    def merge(self, df: DataFrame, place: Place, output: Output, run: Run, target: StructType, statement: Statement) -> Written:
+        """Run a MERGE of the frame's rows, and say what it did; ``target`` is the table's schema."""
+        raise NotImplementedError
 
 
     def prepare_target(self, output: Output, run: Run) -> None:
@@ -153,21 +163,65 @@ def column_faults(missing: list[str], run: Run) -> Iterator[Problem]:
         yield Problem("MERGE_TARGET_COLUMN", run.at, {"found": name, "remedy": remedy})
 
 
+def check_columns(df: DataFrame, target: StructType, output: Output, run: Run) -> None:
+    """Refuse columns that the table lacks, unless mergeSchema allows to add them."""
+    missing = absent(df, target)
+    if missing and not is_true(output.options, "mergeSchema"):
+        raise SparquetError.of(column_faults(missing, run))
+
+
+def add_columns(df: DataFrame, target: StructType, place: Place, output: Output, run: Run) -> None:
+    """Add the columns that the table lacks, when :func:`check_columns` allows it."""
+    from pyspark.sql.types import StructField, StructType
+
+    check_columns(df, target, output, run)
+    if missing := absent(df, target):
+        added = StructType([StructField(f.name, f.dataType) for f in df.schema.fields if f.name in missing])
+        run.spark.sql(f"ALTER TABLE {place.sql} ADD COLUMNS ({added.toDDL()})")
+
+
+# --- partitions ----------------------------------------------------------------------------------------------------
+def refuse_unpartitioned(output: Output, run: Run) -> SparquetError:
+    """The fault of replacing single partitions of a table that has none."""
+    if output.canonical_mode == "replace_partitions":
+        reason = f"{output.mode} would replace everything: the table has no partitions"
+        remedy = "Name the columns in partition_by when the table is made, or use mode overwrite."
+        return run.fault("INVALID_COMBINATION", "/mode", reason=reason, remedy=remedy)
+    reason = "partitionOverwriteMode=dynamic would replace everything: the table has no partitions"
+    return run.fault("INVALID_COMBINATION", "/options/partitionOverwriteMode", reason=reason, remedy="Use replaceWhere, or partition the table.")
+
+
+def as_overwrite(output: Output) -> Output:
+    """An output in mode replace_partitions as the dynamic overwrite that it is."""
+    options = {**without(output.options, ("replaceWhere", "partitionOverwriteMode")), "partitionOverwriteMode": "dynamic"}
+    return replace(output, mode="overwrite", options=options)
+
+
 # --- merge ---------------------------------------------------------------------------------------------------------
-def refuse_repeated_keys(df: DataFrame, keys: list[str], run: Run) -> None:
-    """Raise DUPLICATE_MERGE_KEYS when two rows have the same key; nulls are a key like any other."""
+def refuse_repeated_keys(df: DataFrame, keys: list[str], run: Run, *, start: str = "", named: str | None = None) -> int:
+    """Raise DUPLICATE_MERGE_KEYS when two rows have the same key; nulls are a key like any other. Returns the number of rows.
+
+    With ``start`` a key may have several rows that differ in that column, which messages call ``named``; none may be null.
+    """
     from pyspark.sql import functions as F
 
     columns = [F.col(quoted(k)) for k in keys]
-    repeated = df.groupBy(*columns).agg(F.count(F.lit(1)).alias("__rows")).where("__rows > 1")
-    found = repeated.agg(F.count(F.lit(1)).alias("keys"), F.sum("__rows").alias("rows")).collect()[0]
+    groups = df.groupBy(*columns, *([F.col(start)] if start else [])).agg(F.count(F.lit(1)).alias("__rows"))
+    repeated = groups.where("__rows > 1")
+    undated = f"sum(__rows) FILTER (WHERE {start} IS NULL)" if start else "0"
+    found = groups.selectExpr(
+        "count_if(__rows > 1) AS keys", "sum(__rows) FILTER (WHERE __rows > 1) AS rows", f"{undated} AS undated", "coalesce(sum(__rows), 0) AS all"
+    ).collect()[0]
+    if found["undated"]:
+        raise run.fault("START_MISSING", "/options/effective_from", count=found["undated"], found=named)
     if not found["keys"]:
-        return
+        return int(found["all"])
     sample, allowed = "", run.sample_rows
     if allowed:
         shown = repeated.select(*columns).limit(allowed).collect()
         sample = " Some of them: " + "; ".join(", ".join(f"{k}={r[i]!r}" for i, k in enumerate(keys)) for r in shown) + "."
-    raise run.fault("DUPLICATE_MERGE_KEYS", "/options/merge_keys", found=found["rows"], keys=found["keys"], expected=keys, sample=sample)
+    names = [*keys, named] if named else keys
+    raise run.fault("DUPLICATE_MERGE_KEYS", "/options/merge_keys", found=found["rows"], keys=found["keys"], expected=names, sample=sample)
 
 
 def merge_keys(df: DataFrame, output: Output, run: Run) -> list[str]:
@@ -189,28 +243,36 @@ def computed_once(df: DataFrame, run: Run) -> Iterator[DataFrame]:
         held.unpersist()
 
 
-def merge_statement(view: str, place: Place, keys: list[str], columns: list[str], condition: Any, *, evolve: bool) -> str:
+def merge_statement(place: Place, view: str, keys: list[str], columns: list[str], condition: Any, *, evolve: bool) -> str:
     """The MERGE text: null-safe match on the keys, update what matches, insert the rest."""
+    head = merge_head(place, view, keys, evolve=evolve) + (f" AND ({condition})" if condition else "")
+    update, insert = ("*", "*") if evolve else (assigned(columns), inserted(columns))
+    return f"{head} WHEN MATCHED THEN UPDATE SET {update} WHEN NOT MATCHED THEN INSERT {insert}"
+
+
+def merge_head(place: Place, view: str, keys: list[str], *, evolve: bool = False) -> str:
+    """A MERGE of the view ``S`` into the table ``T`` up to its match on the keys, where nulls match nulls."""
     match = " AND ".join(f"T.{quoted(k)} <=> S.{quoted(k)}" for k in keys)
-    if condition:
-        match += f" AND ({condition})"
-    if evolve:
-        head, update, insert = "MERGE WITH SCHEMA EVOLUTION INTO", "*", "*"
-    else:
-        names = [quoted(c) for c in columns]
-        head = "MERGE INTO"
-        update = ", ".join(f"T.{c} = S.{c}" for c in names)
-        insert = f"({', '.join(names)}) VALUES ({', '.join('S.' + c for c in names)})"
-    return f"{head} {place.sql} T USING {quoted(view)} S ON {match} WHEN MATCHED THEN UPDATE SET {update} WHEN NOT MATCHED THEN INSERT {insert}"
+    return f"MERGE {'WITH SCHEMA EVOLUTION ' if evolve else ''}INTO {place.sql} T USING {quoted(view)} S ON {match}"
 
 
-def run_merge(df: DataFrame, place: Place, keys: list[str], output: Output, run: Run, *, evolve: bool) -> dict[str, Any]:
-    """Merge the frame into the table; the one row of figures that the statement returns (Iceberg returns none)."""
+def assigned(columns: list[str]) -> str:
+    """The assignments of an UPDATE."""
+    return ", ".join(f"T.{c} = S.{c}" for c in map(quoted, columns))
+
+
+def inserted(columns: list[str]) -> str:
+    """The columns and values of an INSERT."""
+    names = [quoted(c) for c in columns]
+    return f"({', '.join(names)}) VALUES ({', '.join('S.' + c for c in names)})"
+
+
+def run_merge(df: DataFrame, run: Run, statement: Callable[[str], str]) -> dict[str, Any]:
+    """Run a MERGE of the frame, given by the name of a view; the one row of figures that it returns (Iceberg returns none)."""
     view = f"_sparquet_{uuid.uuid4().hex}"
     df.createOrReplaceTempView(view)
     try:
-        text = merge_statement(view, place, keys, df.columns, option(output.options, "merge_condition"), evolve=evolve)
-        rows = run.spark.sql(text).collect()
+        rows = run.spark.sql(statement(view)).collect()
         return rows[0].asDict() if rows else {}
     finally:
         run.engine.drop_view(view)
