@@ -193,6 +193,9 @@ def _delta_history(engine: Engine, place: Place, limit: int) -> list[Commit]:
     from pyspark.errors import PySparkException
 
     try:
+        # Asked for the history of no table, Delta's listener would put a trace into the log.
+        if place.parts and not engine.spark.catalog.tableExists(place.name):
+            return []
         rows = engine.spark.sql(f"DESCRIBE HISTORY {place.sql} LIMIT {limit}").collect()
     except PySparkException:
         return []

@@ -110,6 +110,8 @@ class Delta(TableFormat):
         return self._write(df, place, output, run)
 
     def _write(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
+        from pyspark.sql import functions as F
+
         dynamic = is_dynamic(output, run)
         # On Connect the version costs a job; the mark finds our commit without it.
         before = self.newest(place, run) if dynamic or output.canonical_mode == "ignore" or not run.engine.connect else None
@@ -120,12 +122,14 @@ class Delta(TableFormat):
         own = option(output.options, "userMetadata")
         mark = str(own) if own is not None else f"sparquet:{uuid.uuid4().hex}"
         options = texts({}, {"userMetadata": mark, **output.options})
-        writer = df.write.format("delta").mode(output.canonical_mode).options(**options)
-        if output.partition_by:
-            writer = writer.partitionBy(*output.partition_by)
         try:
             with committing(df, output, run):
-                writer.save(place.location) if place.location else writer.saveAsTable(place.name)
+                if before is not None and self._replaces_rows_only(place, output, run):
+                    df.writeTo(place.name).options(**options).overwrite(F.lit(True))
+                else:
+                    writer = df.write.format("delta").mode(output.canonical_mode).options(**options)
+                    writer = writer.partitionBy(*output.partition_by) if output.partition_by else writer
+                    writer.save(place.location) if place.location else writer.saveAsTable(place.name)
         except SparquetError as error:
             raise self._explained(error, df, place, run) from error.__cause__
         commits = delta_commits(run.engine, place, before)
@@ -135,6 +139,15 @@ class Delta(TableFormat):
         ours = [c for c in commits if c.mark == mark] or [c for c in commits if c.version == 0 and not c.mark and before is None]
         commit = ours[0] if ours else None
         return written(commit, "numOutputRows")
+
+    @staticmethod
+    def _replaces_rows_only(place: Place, output: Output, run: Run) -> bool:
+        """True for an overwrite by name that keeps schema and partitions: a table that is made anew loses what was observed on the way."""
+        if place.location is not None or output.canonical_mode != "overwrite" or is_dynamic(output, run):
+            return False
+        if any(option(output.options, name) is not None for name in ("replaceWhere", "overwriteSchema", "mergeSchema")):
+            return False
+        return not output.partition_by or [*output.partition_by] == delta_partitions(run.engine, place)
 
     def _merge(self, df: DataFrame, place: Place, output: Output, run: Run) -> Written:
         keys = merge_keys(df, output, run)

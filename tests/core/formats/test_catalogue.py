@@ -55,3 +55,17 @@ def test_comments_for_files_are_a_warning() -> None:
     document = {"name": "x", "input": {"format": "csv", "path": "/a"}, "output": {"format": "parquet", "path": "/b", "options": {"comments": True}}}
     _, problems = lint(document)
     assert [(p.code, p.at, p.severity) for p in problems] == [("INVALID_COMBINATION", "/output/options/comments", "warning")]
+
+
+@pytest.mark.classic_only("a Connect session reports what was observed by other means")
+def test_what_was_observed_is_counted_when_a_named_table_is_overwritten(spark: Any) -> None:
+    df = spark.createDataFrame([("1",), ("x",)], "n string")
+    keys = {"target_table": "observed", "layer": "silver", "mode": "overwrite", "transform": {"cast": {"n": "int"}}}
+    first, again = (ingest(source=df, **keys) for _ in range(2))
+    assert [w.code for w in first.warnings] == ["VALUES_LOST_UNKNOWN"], "the table is made by this write"
+    assert [(w.code, w.facts["count"]) for w in again.warnings] == [("VALUES_LOST", 1)]
+    assert (again.rows_written, again.outputs[0].version) == (2, 1)
+    fewer = ingest(source=df.selectExpr("n", "1 AS extra"), **keys)
+    assert fewer.error is not None
+    assert (fewer.error.code, fewer.error.problems[0].facts["found"]) == ("MERGE_TARGET_COLUMN", "extra")
+    assert sorted(r.n or 0 for r in spark.table("silver.observed").collect()) == [0, 1]
