@@ -410,7 +410,7 @@ class Pipeline(Contract):
         yield from super().check(at)
         if self.outputs is not None and self.target_table is not None:
             yield Problem("KEYS_EXCLUDE", at + "/target_table", {"found": "target_table and outputs", "reason": "target_table names the table of one output"})
-        for place, step in walk(self.transformations, at + "/transformations"):
+        for place, step in self._all_steps(at):
             if (shape := getattr(step, "shape", None)) is not None:
                 yield from shape.check_layer(self.layer, place + "/shape")
                 yield from shape.check_schemas(self.schemas, place + "/shape")
@@ -422,7 +422,13 @@ class Pipeline(Contract):
     @property
     def has_instant(self) -> bool:
         """True when the frame has ``ingestion_ts_utc`` from the read on."""
-        return self.is_contract or any(step.type == "transform" for _, step in walk(self.transformations, ""))
+        return self.is_contract or any(step.type == "transform" for _, step in self._all_steps(""))
+
+    def _all_steps(self, at: str) -> Iterator[tuple[str, Step]]:
+        """Every step of the document with its place, also those of one destination."""
+        yield from walk(self.transformations, at + "/transformations")
+        for place, output in self.destinations:
+            yield from walk(output.transformations, at + place + "/transformations")
 
     @property
     def destinations(self) -> tuple[tuple[str, Output], ...]:

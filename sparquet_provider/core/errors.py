@@ -113,6 +113,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "VALUES_LOST_UNKNOWN": Entry("data", "values that {found} lost were not counted: {reason}", "Put the cast after the filters, or look for nulls with a rule."),
     "ROWS_MALFORMED": Entry("data", "{count} rows of {found} did not fit the columns and were cut or filled", "Set mode=FAILFAST in options to refuse them, or give the right schema."),
     "JSON_NOT_PARSED": Entry("data", "{count} texts of {found!r} are no JSON of the type {expected}; what could not be read is null", "Correct the schema, or look at those texts at the source."),
+    "WATERMARK_KEPT": Entry("data", "the mark of the previous run stays: {reason}", "Nothing to do; the next run reads the same rows again."),
     "METHOD_UNKNOWN": Entry("document", "checkpoint method {found!r} is not known{nearest}; the step was skipped", "Use localCheckpoint or checkpoint."),
     "MANY_VALUES": Entry("data", "the variable {found!r} holds {count} values; such a list slows planning and pushdown", "Consider a leftsemi join."),
     "COLUMN_REPLACED": Entry("data", "the source's own column {found!r} was replaced", "Rename it at the source to keep it."),

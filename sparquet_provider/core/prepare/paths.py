@@ -45,8 +45,11 @@ def find(columns: Columns, path: str, run: Run, at: str) -> Reference:
 
 
 def _find(columns: Columns, path: str) -> Reference:
-    if path in columns:
+    try:
         return columns.find(path)
+    except SparquetError as error:
+        if error.code == "COLUMN_AMBIGUOUS":
+            raise
     tokens = [(int(index) if index else name) for index, name in _TOKEN.findall(path)]
     plain = next((i for i, token in enumerate(tokens) if isinstance(token, int)), len(tokens))
     for cut in range(plain, 0, -1):
