@@ -69,7 +69,9 @@ def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Ref
         run.warn("VALUES_LOST_UNKNOWN", "", found=", ".join(c.name for _, c, _ in counted), reason=reason)
         return out
     observation = Observation()
-    lost = [F.count_if(F.col(c.sql).isNotNull() & _converted(c, kind).isNull()).alias(f"lost{i}") for i, (_, c, kind) in enumerate(counted)]
+    # Each value is converted once: the observation sees it beside its source.
+    converted = {c.name: f"__sparquet_cast{i}" for i, (_, c, _) in enumerate(counted)}
+    lost = [F.count_if(F.col(c.sql).isNotNull() & F.col(converted[c.name]).isNull()).alias(f"lost{i}") for i, (_, c, _) in enumerate(counted)]
 
     def ask() -> None:
         values = observed(observation, run.engine)
@@ -81,7 +83,9 @@ def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Ref
                 run.warn("VALUES_LOST", at, count=int(values[f"lost{i}"]), found=column.name, expected=kind)
 
     run.deferred.append(ask)
-    return df.observe(observation, *lost).withColumns({column.name: _converted(column, kind) for _, column, kind in pairs})
+    watched = df.withColumns({converted[c.name]: _converted(c, kind) for _, c, kind in counted}).observe(observation, *lost)
+    values = {c.name: F.col(converted[c.name]) if c.name in converted else _converted(c, kind) for _, c, kind in pairs}
+    return watched.withColumns(values).drop(*converted.values())
 
 
 def _converted(column: Reference, kind: str) -> Column:
