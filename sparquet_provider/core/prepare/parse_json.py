@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _CORRUPT = "__sparquet_corrupt"
 #: The column of what was read, and its field when that is no struct.
 _HELD, _VALUE = "__sparquet_json", "value"
+#: True for a text that could not be read.
+_BAD = "__sparquet_bad"
 
 
 @spec
@@ -97,9 +99,9 @@ def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run) ->
         result = held.dropFields(_CORRUPT) if struct else held.getField(_VALUE)
     if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
-    else:
-        out = _counted(out, F.count_if(bad & (F.trim(text) != "null")), source, kind, run)
-    return out.withColumn(name, result).drop(_HELD)
+        return out.withColumn(name, result).drop(_HELD)
+    out = out.withColumns({_BAD: bad & (F.trim(text) != "null"), name: result}).drop(_HELD)
+    return _counted(out, F.count_if(_BAD), source, kind, run).drop(_BAD)
 
 
 def _in_brackets(text: Column, kind: Any) -> Column:

@@ -56,7 +56,8 @@ def _find(columns: Columns, path: str) -> Reference:
         head = ".".join(str(t) for t in tokens[:cut])
         if head in columns:
             return _follow(columns.find(head), tokens[cut:], path)
-    raise SparquetError("COLUMN_NOT_FOUND", found=path, nearest=nearest(path, [*columns.names, path.replace(".", "_")]), expected=columns.names)
+    near = nearest(path, columns.names) or nearest(path.replace(".", "_"), columns.names)
+    raise SparquetError("COLUMN_NOT_FOUND", found=path, nearest=near, expected=columns.names)
 
 
 def _follow(start: Reference, tokens: list[Any], path: str) -> Reference:

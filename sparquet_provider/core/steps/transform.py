@@ -27,7 +27,7 @@ class TransformStep(Step, Selection, Transform):
     notes: ClassVar[tuple[str, ...]] = (
         "The order is select_columns, column_mapping, shape, cast, standardize, derive, filter_expression, custom_keys, deduplicate, in whatever order "
         "the keys stand.",
-        "A document with this step has the column ingestion_ts_utc from the read on.",
+        "A pipeline with this step has the column ingestion_ts_utc from the read on.",
     )
 
     def check(self, at: str) -> Iterator[Problem]:
