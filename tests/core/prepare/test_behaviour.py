@@ -130,3 +130,10 @@ def test_target_table_names_the_output() -> None:
     assert ("MODE_NOT_SUPPORTED", "/mode") in [(p.code, p.at) for p in problems]
     _, problems = lint({k: v for k, v in doc.items() if k != "merge_keys"})
     assert [(p.code, p.at) for p in problems] == [("MERGE_KEYS_MISSING", "/merge_keys")]
+
+
+def test_a_run_that_stops_early_keeps_the_mark(spark: SparkSession) -> None:
+    keys = {"watermark_columns": ["n"], "transformations": [{"type": "filter", "condition": "n > 100"}, {"type": "stop_if_empty"}]}
+    result = run(spark, frame(spark, "n int", [[1], [7]]), keys, watermark={"n": 1})
+    assert (result.status, result.watermark) == ("skipped", {"n": 1})
+    assert [w.code for w in result.warnings] == ["WATERMARK_KEPT"]
