@@ -1,6 +1,6 @@
 """``python -m benchmarks [NAME …]``: run all benchmarks but those that take very long, or the named ones, and print ratios.
 
-``BENCH_REPETITIONS`` is how often each variant is measured; ``BENCH_ROWS`` the rows of quality, split and peers; ``BENCH_PEERS`` narrows the other
+``BENCH_REPETITIONS`` is how often each variant is measured; ``BENCH_ROWS`` the rows of quality, split, shape and peers; ``BENCH_PEERS`` narrows the other
 tools; ``BENCH_KEYS`` are the keys of uniqueness. ``$SPARQUET_HOME`` keeps ten million rows and the environments of other tools.
 """
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("language", "pipeline", "quality", "split", "delta", "startup")
+NAMES = ("language", "pipeline", "quality", "split", "delta", "shape", "startup")
 #: Run only when they are named: other tools, in environments of their own, and 50 million keys.
 LONG = ("peers", "uniqueness")
 

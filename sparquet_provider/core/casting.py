@@ -69,7 +69,10 @@ def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Ref
         run.warn("VALUES_LOST_UNKNOWN", "", found=", ".join(c.name for _, c, _ in counted), reason=reason)
         return out
     observation = Observation()
-    lost = [F.count_if(F.col(c.sql).isNotNull() & _converted(c, kind).isNull()).alias(f"lost{i}") for i, (_, c, kind) in enumerate(counted)]
+    # Each value is converted once, and what the observation sees beside it is one bit.
+    temporary = {c.name: f"__sparquet_cast{i}" for i, (_, c, _) in enumerate(counted)}
+    bits = {f"lost{i}": f"__sparquet_lost{i}" for i in range(len(counted))}
+    lost = [F.count_if(F.col(bit)).alias(name) for name, bit in bits.items()]
 
     def ask() -> None:
         values = observed(observation, run.engine)
@@ -81,7 +84,10 @@ def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Ref
                 run.warn("VALUES_LOST", at, count=int(values[f"lost{i}"]), found=column.name, expected=kind)
 
     run.deferred.append(ask)
-    return df.observe(observation, *lost).withColumns({column.name: _converted(column, kind) for _, column, kind in pairs})
+    both = df.withColumns({temporary[c.name]: _converted(c, kind) for _, c, kind in counted})
+    is_lost = {bit: F.col(c.sql).isNotNull() & F.col(temporary[c.name]).isNull() for bit, (_, c, _) in zip(bits.values(), counted, strict=True)}
+    values = {c.name: F.col(temporary[c.name]) if c.name in temporary else _converted(c, kind) for _, c, kind in pairs}
+    return both.withColumns({**is_lost, **values}).drop(*temporary.values()).observe(observation, *lost).drop(*bits.values())
 
 
 def _converted(column: Reference, kind: str) -> Column:

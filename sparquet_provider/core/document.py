@@ -406,7 +406,7 @@ class Document(Contract):
 
     def check(self, at: str) -> Iterator[Problem]:
         yield from super().check(at)
-        for place, step in walk(self.transformations, at + "/transformations"):
+        for place, step in self._all_steps(at):
             if (shape := getattr(step, "shape", None)) is not None:
                 yield from shape.check_layer(self.layer, place + "/shape")
                 yield from shape.check_schemas(self.schemas, place + "/shape")
@@ -414,7 +414,18 @@ class Document(Contract):
     @property
     def has_instant(self) -> bool:
         """True when the frame has ``ingestion_ts_utc`` from the read on."""
-        return self.is_contract or any(step.type == "transform" for _, step in walk(self.transformations, ""))
+        return self.is_contract or any(step.type == "transform" for _, step in self._all_steps(""))
+
+    @property
+    def destinations(self) -> tuple[tuple[str, Output], ...]:
+        """Every output with its place in the document."""
+        raise NotImplementedError
+
+    def _all_steps(self, at: str) -> Iterator[tuple[str, Step]]:
+        """Every step of the document with its place, also those of one destination."""
+        yield from walk(self.transformations, at + "/transformations")
+        for place, output in self.destinations:
+            yield from walk(output.transformations, at + place + "/transformations")
 
 
 @spec

@@ -116,6 +116,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "ROWS_MALFORMED": Entry("data", "{count} rows of {found} did not fit the columns and were cut or filled", "Set mode=FAILFAST in options to refuse them, or give the right schema."),
     "JSON_NOT_PARSED": Entry("data", "{count} texts of {found!r} are no JSON of the type {expected}; what could not be read is null", "Correct the schema, or look at those texts at the source."),
     "LATE_ROWS": Entry("data", "{count} rows start no later than the current version of their key and differ from the history of {found}; they were not applied", "History is never rewritten: send the versions of a key in their order, or correct the table by hand."),
+    "WATERMARK_KEPT": Entry("data", "the mark of the previous run stays: {reason}", "Nothing to do; the next run reads the same rows again."),
     "METHOD_UNKNOWN": Entry("document", "checkpoint method {found!r} is not known{nearest}; the step was skipped", "Use localCheckpoint or checkpoint."),
     "MANY_VALUES": Entry("data", "the variable {found!r} holds {count} values; such a list slows planning and pushdown", "Consider a leftsemi join."),
     "COLUMN_REPLACED": Entry("data", "the source's own column {found!r} was replaced", "Rename it at the source to keep it."),

@@ -22,7 +22,7 @@ def ingest(
     transform: Mapping[str, Any] | None = None,
     merge_keys: str | Sequence[str] = (),
     format: str = "delta",
-    partition_by: Sequence[str] = (),
+    partition_by: str | Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -64,13 +64,13 @@ def ingest(
     """
     frame = None
     if isinstance(source, str):
-        block: Mapping[str, Any] = {"format": "delta", "path": source}
-    elif isinstance(source, Mapping):
-        block = source
+        block: Any = {"format": "delta", "path": source}
+    elif isinstance(source, Mapping) or not hasattr(source, "sparkSession"):
+        block = source  # what is neither a frame nor a block is reported at its place
     else:
         frame, block = source, {"format": "view", "path": "the_frame_that_was_passed_in"}
         spark = spark or frame.sparkSession
-    output = {"format": format, "partition_by": list(partition_by), "options": dict(options or {})}
+    output = {"format": format, "partition_by": [partition_by] if isinstance(partition_by, str) else list(partition_by), "options": dict(options or {})}
     given = {"catalog": catalog, "layer": layer, "transform": transform, "name": name, "merge_keys": merge_keys}
     document = {
         "input": block, "target_table": target_table, "mode": mode, "output": output, **{k: v for k, v in given.items() if v}, **keys,

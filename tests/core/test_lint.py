@@ -75,6 +75,42 @@ RIGHT: dict[str, Any] = {
     ],
 }
 
+#: A right contract, with every key of a preparation.
+CONTRACT: dict[str, Any] = {
+    "name": "orders",
+    "source": {"format": "json", "path": "/landing", "read": {"schema": "id STRING, raw STRING"}},
+    "catalog": "main",
+    "layer": "silver",
+    "target_table": "orders",
+    "mode": "append",
+    "select_columns": ["id", "raw"],
+    "column_mapping": {"id": "order_id"},
+    "schemas": {"v1": "STRUCT<items:ARRAY<STRUCT<sku:STRING>>>"},
+    "transform": {
+        "shape": {
+            "parse_json": [
+                {"column": "raw", "alias": "payload", "schema_ref": "v1", "drop_source": True},
+                {"column": "order_id", "alias": "other", "schema": "STRUCT<a:INT>"},
+            ],
+            "flatten": {"enabled": True, "separator": "_", "max_depth": 3, "include": ["other"], "exclude": ["other.a"]},
+            "zip_arrays": [{"alias": "zipped", "columns": {"x.a": "a", "x.b": "b"}}],
+            "arrays": [{"path": "payload_items", "mode": "explode_outer", "alias": "item", "allow_cartesian": True}],
+            "columns": {"order_id": {"alias": "id"}, "item.sku": {"alias": "sku", "cast": "STRING"}, "n": {"expression": "1 + 1", "alias": "n"}},
+            "allow_cardinality_change_on_bronze": False,
+        },
+        "cast": {"sku": "string"},
+        "standardize": {"sku": {"trim": True, "upper": True, "normalize_whitespace": True, "empty_as_null": True}},
+        "derive": {"day": "to_date(ingestion_ts_utc)"},
+        "deduplicate": {"keys": ["id"], "order_by": [{"column": "day", "direction": "desc", "nulls": "last"}, "sku asc"]},
+    },
+    "filter_expression": "sku IS NOT NULL",
+    "custom_keys": {"key": ["id", "sku"]},
+    "watermark_columns": ["day"],
+    "annotations": {"description": "orders", "columns": {"id": {"description": "The order"}}},
+    "operations": {"owners": ["data"]},
+    "transformations": [{"type": "transform", "derive": {"z": "1"}, "standardize": {"sku": {"lower": True}}}],
+}
+
 
 def errors_of(document: Any, **options: Any) -> list[Problem]:
     loaded = load(document, options.pop("params", {}), strict=options.get("strict", True))
@@ -94,8 +130,9 @@ def test_case(path: Path) -> None:
         assert any(expected.get("says", "") in text for text in texts), texts
 
 
-def test_the_right_document_has_no_problem() -> None:
-    assert lint(load(RIGHT).tree)[1] == []
+@pytest.mark.parametrize("document", [RIGHT, CONTRACT])
+def test_the_right_document_has_no_problem(document: dict[str, Any]) -> None:
+    assert lint(load(document).tree)[1] == []
 
 
 # --- two thousand wrong documents ----------------------------------------------------------------------------------
@@ -111,13 +148,22 @@ def objects(tree: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 #: Keys whose inner keys belong to the user, so that nothing in them is wrong.
 FREE = ("options", "configs", "mappings", "fields", "columns", "value", "b")
+#: Keys of a contract whose inner keys are names of columns, or belong to the user.
+NAMES = ("columns", "column_mapping", "schemas", "cast", "standardize", "derive", "custom_keys", "operations", "annotations")
 REQUIRED = {"name", "input", "type", "format", "condition", "mappings", "column", "fields", "query", "with", "as", "by", "agg", "pattern", "operator", "other"}
 
+#: What a contract cannot do without: the keys of its parts.
+CONTRACT_REQUIRED = {"source", "type", "format", "column", "schema_ref", "path", "keys", "order_by", "target_table"}
+CHOICES = ("type", "format", "how", "on_failure", "mode", "layer", "direction", "nulls", "schema_ref")
+EMPTY = ("condition", "agg", "name", "pattern")
+CONTRACT_EMPTY = ("filter_expression", "keys", "order_by", "separator", "path", "column", "expression")
 
-def mutate(random: Random) -> tuple[dict[str, Any], str]:
+
+def mutate(random: Random, right: dict[str, Any] = RIGHT) -> tuple[dict[str, Any], str]:
     """A wrong document and what was done to it."""
-    document = copy.deepcopy(RIGHT)
-    places = [(at, o) for at, o in objects(document) if at.rsplit("/", 1)[-1] not in FREE and o]
+    document = copy.deepcopy(right)
+    free = NAMES if right is CONTRACT else FREE
+    places = [(at, o) for at, o in objects(document) if at.rsplit("/", 1)[-1] not in free and o and "annotations" not in at]
     while True:
         at, target = random.choice(places)
         key = random.choice(list(target))
@@ -130,16 +176,16 @@ def mutate(random: Random) -> tuple[dict[str, Any], str]:
                 target.clear()
                 target.update(document_target)
                 return document, f"{at}/{key} misspelt as {wrong}"
-        elif kind == "drop" and key in REQUIRED and not (key == "query" and "failed_rows" in target):
+        elif kind == "drop" and key in (REQUIRED if right is RIGHT else CONTRACT_REQUIRED) and not (key == "query" and "failed_rows" in target):
             del target[key]
             return document, f"{at}/{key} dropped"
-        elif kind == "wrong type" and key not in FREE and key not in ("skip_if_false", "description"):
-            target[key] = {str: 3.5, int: ["text"], bool: "text", float: ["text"], list: 7, dict: 7}[type(target[key])]
+        elif kind == "wrong type" and (key not in FREE or right is CONTRACT) and key not in ("skip_if_false", "description"):
+            target[key] = {str: 3.5, int: ["text"], bool: 7, float: ["text"], list: 7, dict: 7}[type(target[key])]
             return document, f"{at}/{key} has a wrong type"
-        elif kind == "unknown type" and key in ("type", "format", "how", "on_failure", "method") and key != "method":
+        elif kind == "unknown type" and key in CHOICES and isinstance(target[key], str):
             target[key] = target[key][:-1] + "xx"
             return document, f"{at}/{key} is unknown"
-        elif kind == "empty" and key in ("condition", "agg", "name", "pattern") and at:
+        elif kind == "empty" and key in (EMPTY if right is RIGHT else CONTRACT_EMPTY) and (at or right is CONTRACT):
             target[key] = type(target[key])()
             return document, f"{at}/{key} is empty"
 
@@ -167,6 +213,18 @@ def test_two_thousand_wrong_documents_each_give_an_error_with_a_place() -> None:
             assert problem.message and problem.remedy and "{" not in problem.message.replace("{{", "").split("columns here")[0] or "{" in str(problem.facts), (
                 str(problem)
             )
+
+
+def test_three_hundred_wrong_contracts_each_give_an_error_with_a_place() -> None:
+    random = Random(20260102)
+    for number in range(300):
+        document, done = mutate(random, CONTRACT)
+        found = errors_of(document)
+        assert found, f"{number}: {done}: no error"
+        for problem in found:
+            assert problem.code in CATALOGUE and problem.code != "INTERNAL"
+            assert exists(document, problem.at), f"{number}: {done}: {problem}"
+            assert problem.message and problem.remedy
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated
 
 from ..columns import Columns, Reference
 from ..errors import Problem, SparquetError, pointer
@@ -70,15 +70,17 @@ class ArrayStep(Part):
 def check_arrays(steps: tuple[ArrayStep, ...], at: str) -> Iterator[Problem]:
     """Names that are given twice, and explodes of one parent that would multiply each other."""
     yield from same_names([(at + pointer(i), s.name) for i, s in enumerate(steps)])
-    first: dict[int | None, ArrayStep] = {}
+    siblings: dict[int | None, list[ArrayStep]] = {}
     for i, step in enumerate(steps):
         if not step.explodes:
             continue
         parent = _parent(steps, i)
-        other = first.setdefault(parent, step)
-        if other is not step and not (step.allow_cartesian or other.allow_cartesian):
+        earlier = siblings.setdefault(parent, [])
+        other = next((s for s in earlier if not (step.allow_cartesian or s.allow_cartesian)), None)
+        if other is not None:
             facts = {"found": step.path, "expected": other.path, "parent": steps[parent].name if parent is not None else "the row"}
             yield Problem("CARTESIAN_EXPLODE", at + pointer(i), facts)
+        earlier.append(step)
 
 
 def _parent(steps: tuple[ArrayStep, ...], i: int) -> int | None:
@@ -95,26 +97,27 @@ def _parent(steps: tuple[ArrayStep, ...], i: int) -> int | None:
 
 
 def apply_arrays(steps: tuple[ArrayStep, ...], df: DataFrame, run: Run) -> DataFrame:
-    """Every entry, in any order: one whose path is not there yet waits for the entry that makes it."""
-    waiting = list(enumerate(steps))
+    """Every entry, in any order: one whose path is not there yet waits for the entry that makes it.
+
+    An entry that replaces its own array comes after the others that are ready, which may read the same array.
+    """
+    waiting = dict(enumerate(steps))
     while waiting:
-        later = []
-        for i, step in waiting:
-            array = _array(df, step)
-            if array is None:
-                later.append((i, step))
-            else:
-                df = _with(df, step, array, run.placed(run.at + pointer(i)))
-        if len(later) == len(waiting):
-            raise SparquetError.of(_unresolved(df, later, run))
-        waiting = later
+        ready = [i for i, step in waiting.items() if _array(df, step, run) is not None]
+        if not ready:
+            raise SparquetError.of(_unresolved(df, waiting, run))
+        for i in sorted(ready, key=lambda i: steps[i].name.casefold() == steps[i].path.casefold()):
+            step = waiting.pop(i)
+            array = _array(df, step, run)
+            if array is None:  # an entry before it replaced the array
+                raise SparquetError.of(_unresolved(df, {i: step}, run))
+            df = _with(df, step, array, run.placed(run.at + pointer(i)))
     return df
 
 
-def _array(df: DataFrame, step: ArrayStep) -> Reference | None:
-    columns = Columns.of(df)
+def _array(df: DataFrame, step: ArrayStep, run: Run) -> Reference | None:
     try:
-        found = columns.find(step.path)
+        found = find(Columns.of(df), step.path, run, "")
     except SparquetError:
         return None
     return found if found.type.typeName() == "array" else None
@@ -127,9 +130,9 @@ def _with(df: DataFrame, step: ArrayStep, array: Reference, run: Run) -> DataFra
     return df.withColumn(array.name if in_place else step.name, step.value(array))
 
 
-def _unresolved(df: DataFrame, waiting: list[tuple[int, ArrayStep]], run: Run) -> Iterator[Problem]:
-    columns: Any = Columns.of(df)
-    for i, step in waiting:
+def _unresolved(df: DataFrame, waiting: Mapping[int, ArrayStep], run: Run) -> Iterator[Problem]:
+    columns = Columns.of(df)
+    for i, step in waiting.items():
         at = run.at + pointer(i, "path")
         try:
             found = find(columns, step.path, run, pointer(i, "path"))

@@ -60,7 +60,7 @@ class Annotations(Spec):
 class Contract(Selection):
     """The keys of a contract; they act after the read, before the transformations."""
 
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+    ELSEWHERE: ClassVar[Mapping[str, str]] = dict.fromkeys(("cast", "standardize", "derive", "deduplicate"), "transform")
 
     layer: Annotated[
         str | None, Field("The layer of the table; bronze keeps the records of the source.", choices=LAYERS, example="silver", runtime=False)

@@ -20,8 +20,7 @@ def with_instant(df: DataFrame, run: Run) -> DataFrame:
     """The frame with the run's instant, which the steps may use."""
     from pyspark.sql import functions as F
 
-    if INSTANT in df.columns:
-        run.warn("COLUMN_REPLACED", found=INSTANT)
+    _warn_of(INSTANT, df, run)
     return df.withColumn(INSTANT, F.lit(run.ingestion_ts))
 
 
@@ -29,9 +28,17 @@ def finalise(df: DataFrame, run: Run) -> DataFrame:
     """The frame with its control columns at the end; bytes in top-level texts that are no UTF-8 become U+FFFD."""
     from pyspark.sql import functions as F
 
-    values = {f.name: F.col(quoted(f.name)) for f in df.schema.fields if f.name not in (INSTANT, RUN_ID)}
+    _warn_of(RUN_ID, df, run)
+    values = {f.name: F.col(quoted(f.name)) for f in df.schema.fields if f.name.casefold() not in (INSTANT, RUN_ID)}
     for field in df.schema.fields:
         if field.name in values and field.dataType.typeName() == "string":
             values[field.name] = F.make_valid_utf8(values[field.name])
     control = {INSTANT: F.lit(run.ingestion_ts), RUN_ID: F.lit(run.run_id)}
     return df.select(*[value.alias(name) for name, value in {**values, **control}.items()])
+
+
+def _warn_of(name: str, df: DataFrame, run: Run) -> None:
+    """A column of the source that has the name of a control column is lost, which the result says."""
+    for found in df.columns:
+        if found.casefold() == name:
+            run.placed("/input").warn("COLUMN_REPLACED", found=found)

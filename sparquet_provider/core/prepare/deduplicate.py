@@ -72,9 +72,17 @@ class Deduplicate(Part):
         from pyspark.sql import functions as F
 
         keys = references(df, self.keys, run, "/keys")
+        self._refuse_unordered(keys, run)
         ordered = self._orders(df, run)
         window = Window.partitionBy(*[F.col(k.sql) for k in keys]).orderBy(*ordered, *_ties(df, [*keys, *self._columns(df)]))
         return df.withColumn(_NUMBER, F.row_number().over(window)).where(f"{_NUMBER} = 1").drop(_NUMBER)
+
+    def _refuse_unordered(self, keys: list[Reference], run: Run) -> None:
+        remedy = "Use columns whose values compare, or a field of it."
+        wrong = [(i, k) for i, k in enumerate(keys) if not _has_order(k.type)]
+        if wrong:
+            facts = ((i, {"found": k.name, "type": k.type_name, "expected": "a type that compares", "remedy": remedy}) for i, k in wrong)
+            raise SparquetError.of(Problem("COLUMN_TYPE", run.at + pointer("keys", i), f) for i, f in facts)
 
     def _items(self) -> Iterator[tuple[str, Order]]:
         """Every column of the order with its place; a text may hold several fragments."""

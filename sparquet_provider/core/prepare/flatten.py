@@ -45,11 +45,11 @@ class Flatten(Part):
         kept = self._excluded(columns, run)
         made: list[tuple[str, str, str]] = []
         for field in df.schema.fields:
-            path = (field.name,)
-            if field.dataType.typeName() == "struct" and field.name in chosen and path not in kept:
-                made += self._fields(path, quoted(field.name), field.dataType, kept, 1)
+            address = quoted(field.name)
+            if _has_fields(field.dataType) and field.name in chosen and address not in kept:
+                made += self._fields((field.name,), address, field.dataType, kept, 1)
             else:
-                made.append((field.name, field.name, quoted(field.name)))
+                made.append((field.name, field.name, address))
         self._refuse_collisions(made, run)
         return df.select(*[F.col(sql).alias(name) for name, _, sql in made])
 
@@ -61,24 +61,24 @@ class Flatten(Part):
                 raise run.fault("COLUMN_TYPE", pointer("include", i), found=column.name, type=column.type_name, expected="a struct", remedy=remedy)
         return iter(found)
 
-    def _excluded(self, columns: Columns, run: Run) -> set[tuple[str, ...]]:
-        found: set[tuple[str, ...]] = set()
+    def _excluded(self, columns: Columns, run: Run) -> set[str]:
+        """The addresses of what stays as it is."""
+        found: set[str] = set()
         problems: list[Problem] = []
         for i, path in enumerate(self.exclude):
             try:
-                reference = find(columns, path, run, pointer("exclude", i))
-                found.add((reference.name,) if reference.name in columns.names else tuple(path.split(".")))
+                found.add(find(columns, path, run, pointer("exclude", i)).sql)
             except SparquetError as error:
                 problems += error.problems
         if problems:
             raise SparquetError.of(problems)
         return found
 
-    def _fields(self, path: tuple[str, ...], sql: str, kind: Any, kept: set[tuple[str, ...]], depth: int) -> Iterator[tuple[str, str, str]]:
+    def _fields(self, path: tuple[str, ...], sql: str, kind: Any, kept: set[str], depth: int) -> Iterator[tuple[str, str, str]]:
         """Name, path and address of every column that a struct becomes."""
         for field in kind.fields:
             inner, address = (*path, field.name), f"{sql}.{quoted(field.name)}"
-            if field.dataType.typeName() == "struct" and depth < self.max_depth and inner not in kept and field.dataType.fields:
+            if _has_fields(field.dataType) and depth < self.max_depth and address not in kept:
                 yield from self._fields(inner, address, field.dataType, kept, depth + 1)
             else:
                 yield self.separator.join(inner), ".".join(inner), address
@@ -92,3 +92,8 @@ class Flatten(Part):
                 problems.append(Problem("FLATTEN_COLLISION", run.at, {"found": name, "expected": paths}))
         if problems:
             raise SparquetError.of(problems)
+
+
+def _has_fields(kind: Any) -> bool:
+    """True for a struct, unless it is empty: there is nothing that could stand for it."""
+    return kind.typeName() == "struct" and bool(kind.fields)

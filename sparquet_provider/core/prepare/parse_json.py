@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..columns import Columns, Reference, quoted
+from ..columns import Columns, Reference
 from ..engine import observed
 from ..errors import Problem, nearest
 from ..losses import why_not_counted
@@ -14,13 +15,17 @@ from .part import Part, reserved
 from .paths import check_path, find
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
     from ..context import Run
 
 #: The field that Spark's parser fills for a text that it could not read.
 _CORRUPT = "__sparquet_corrupt"
+#: The column of what was read, and its field when that is no struct.
+_HELD, _VALUE = "__sparquet_json", "value"
+#: True for a text that could not be read.
+_BAD = "__sparquet_bad"
 
 
 @spec
@@ -77,22 +82,35 @@ class ParseJson(Part):
 
 def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run) -> DataFrame:
     from pyspark.sql import functions as F
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import StringType, StructField, StructType
 
     text = F.expr(source.sql)
-    reason = why_not_counted(df, run)
-    if reason:
+    if kind.typeName() == "variant":
+        out, held = df.withColumn(_HELD, F.from_json(text, kind)), F.col(_HELD)
+        bad, result = held.isNull(), held
+    else:
+        # Only a struct has a field that tells what could not be read: arrays and maps are read as the one field of a struct.
+        struct = kind.typeName() == "struct"
+        fields = kind.fields if struct else [StructField(_VALUE, kind)]
+        watched = StructType([*fields, StructField(_CORRUPT, StringType())])
+        whole = text if struct else F.concat(F.lit(f'{{"{_VALUE}":'), _in_brackets(text, kind), F.lit("}"))
+        out, held = df.withColumn(_HELD, F.from_json(whole, watched, {"columnNameOfCorruptRecord": _CORRUPT})), F.col(_HELD)
+        bad = held.isNull() | held.getField(_CORRUPT).isNotNull()
+        result = held.dropFields(_CORRUPT) if struct else held.getField(_VALUE)
+    if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
-        return df.withColumn(name, F.from_json(text, kind))
-    struct = kind.typeName() == "struct"
-    watched = StructType([*kind.fields, StructField(_CORRUPT, _text_type())]) if struct else kind
-    held = f"__sparquet_json_{name}"
-    out = df.withColumn(held, F.from_json(text, watched, {"columnNameOfCorruptRecord": _CORRUPT} if struct else {}))
-    # An array or a map that could not be read is null; so is the JSON null.
-    bad = F.col(f"{quoted(held)}.{_CORRUPT}").isNotNull() if struct else F.col(quoted(held)).isNull() & ~F.trim(text).isin("", "null")
-    out = _counted(out, F.count_if(bad), source, kind, run)
-    result = F.col(quoted(held)).dropFields(_CORRUPT) if struct else F.col(quoted(held))
-    return out.withColumn(name, result).drop(held)
+        return out.withColumn(name, result).drop(_HELD)
+    out = out.withColumns({_BAD: bad & (F.trim(text) != "null"), name: result}).drop(_HELD)
+    return _counted(out, F.count_if(_BAD), source, kind, run).drop(_BAD)
+
+
+def _in_brackets(text: Column, kind: Any) -> Column:
+    """The text; a single object where a list of them is expected is that list, as for Spark."""
+    from pyspark.sql import functions as F
+
+    if kind.typeName() != "array" or kind.elementType.typeName() != "struct":
+        return text
+    return F.when(F.ltrim(text).startswith("{"), F.concat(F.lit("["), text, F.lit("]"))).otherwise(text)
 
 
 def _counted(df: DataFrame, bad: Any, source: Reference, kind: DataType, run: Run) -> DataFrame:
@@ -111,16 +129,14 @@ def _counted(df: DataFrame, bad: Any, source: Reference, kind: DataType, run: Ru
     return df.observe(observation, bad.alias("bad"))
 
 
-def _text_type() -> DataType:
-    from pyspark.sql.types import StringType
-
-    return StringType()
+#: Names and comments, whose brackets do not count.
+_QUOTED = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 def check_ddl(ddl: str, at: str) -> Iterator[Problem]:
     """The defects of a schema that show without Spark: nothing at all, brackets that do not fit."""
     open_brackets: list[str] = []
-    for c in ddl:
+    for c in _QUOTED.sub("", ddl):
         if c in "<(":
             open_brackets.append(c)
         elif c in ">)" and (not open_brackets or open_brackets.pop() != {">": "<", ")": "("}[c]):
@@ -139,7 +155,7 @@ def ddl_type(ddl: str, run: Run, at: str) -> DataType:
         kind: Any = DataType.fromDDL(ddl)
     except (PySparkException, ValueError) as error:
         raise run.fault("SCHEMA_INVALID", at, cause=error, found=ddl, reason=str(error).split("\n")[0][:200]) from error
-    if kind.typeName() not in ("struct", "array", "map"):
-        raise run.fault("SCHEMA_INVALID", at, found=ddl, reason="JSON is read as STRUCT<…>, ARRAY<…> or MAP<…>")
+    if kind.typeName() not in ("struct", "array", "map", "variant"):
+        raise run.fault("SCHEMA_INVALID", at, found=ddl, reason="JSON is read as STRUCT<…>, ARRAY<…>, MAP<…> or VARIANT")
     found: DataType = kind
     return found

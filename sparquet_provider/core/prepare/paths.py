@@ -45,15 +45,19 @@ def find(columns: Columns, path: str, run: Run, at: str) -> Reference:
 
 
 def _find(columns: Columns, path: str) -> Reference:
-    if path in columns:
+    try:
         return columns.find(path)
+    except SparquetError as error:
+        if error.code == "COLUMN_AMBIGUOUS":
+            raise
     tokens = [(int(index) if index else name) for index, name in _TOKEN.findall(path)]
     plain = next((i for i, token in enumerate(tokens) if isinstance(token, int)), len(tokens))
     for cut in range(plain, 0, -1):
         head = ".".join(str(t) for t in tokens[:cut])
         if head in columns:
             return _follow(columns.find(head), tokens[cut:], path)
-    raise SparquetError("COLUMN_NOT_FOUND", found=path, nearest=nearest(path, [*columns.names, path.replace(".", "_")]), expected=columns.names)
+    near = nearest(path, columns.names) or nearest(path.replace(".", "_"), columns.names)
+    raise SparquetError("COLUMN_NOT_FOUND", found=path, nearest=near, expected=columns.names)
 
 
 def _follow(start: Reference, tokens: list[Any], path: str) -> Reference:

@@ -49,7 +49,8 @@ def check_projection(columns: Mapping[str, Projected], at: str) -> Iterator[Prob
             yield from check_path(path, at + pointer(path), indices=True)
     names = [(at + pointer(path), _name(path, column)) for path, column in columns.items()]
     yield from same_names(names)
-    yield from reserved([(place, name) for place, name in names if name not in KEPT])
+    itself = {at + pointer(path) for path, column in columns.items() if path in KEPT and column.cast is None and column.expression is None}
+    yield from reserved([(place, name) for place, name in names if place not in itself or name not in KEPT])
 
 
 def _name(path: str, column: Projected) -> str:
@@ -57,7 +58,9 @@ def _name(path: str, column: Projected) -> str:
 
 
 def project(columns: Mapping[str, Projected], df: DataFrame, run: Run) -> DataFrame:
-    """The frame with these columns only, in this order, and the run's control columns."""
+    """The frame with these columns only, in this order, and those that the run itself adds."""
+    from pyspark.sql import functions as F
+
     chosen: list[tuple[str, Column]] = []
     problems: list[Problem] = []
     for path, column in columns.items():
@@ -68,7 +71,7 @@ def project(columns: Mapping[str, Projected], df: DataFrame, run: Run) -> DataFr
     if problems:
         raise SparquetError.of(problems)
     named = {name.casefold() for name, _ in chosen}
-    control = [df[quoted(name)] for name in KEPT if name in df.columns and name not in named]
+    control = [F.col(quoted(name)) for name in df.columns if name in {*KEPT, *run.literals} and name.casefold() not in named]
     out = df.select(*[value.alias(name) for name, value in chosen], *control)
     casts = [(pointer(path, "cast"), _name(path, c), c.cast) for path, c in columns.items() if c.cast is not None]
     return try_casts(out, casts, run) if casts else out

@@ -35,7 +35,9 @@ class Selection(Part):
     def check(self, at: str) -> Iterator[Problem]:
         yield from same_names([(at + pointer("select_columns", i), n) for i, n in enumerate(self.select_columns)])
         targets = [(at + pointer("column_mapping", source), target) for source, target in self.column_mapping.items()]
+        yield from same_names([(at + pointer("column_mapping", source), source) for source in self.column_mapping])
         yield from same_names(targets)
+        yield from same_names([(at + pointer("custom_keys", name), name) for name in self.custom_keys])
         yield from reserved(targets)
         yield from reserved([(at + pointer("column_mapping", source), source) for source in self.column_mapping])
         yield from reserved([(at + pointer("custom_keys", name), name) for name in self.custom_keys])
@@ -89,6 +91,8 @@ class Selection(Part):
         columns, made = Columns.of(df), {}
         problems: list[Problem] = []
         for name, parts in self.custom_keys.items():
+            if name in columns:
+                problems.append(Problem("COLUMN_COLLISION", run.at + pointer(name), {"found": name}))
             try:
                 found = located(df, ((pointer(name, i), p) for i, p in enumerate(parts)), run, "")
             except SparquetError as error:
@@ -99,8 +103,6 @@ class Selection(Part):
                     remedy = "Use columns with single values."
                     facts = {"found": column.name, "type": column.type_name, "expected": "a single value", "remedy": remedy}
                     problems.append(Problem("COLUMN_TYPE", run.at + at, facts))
-            if name in columns:
-                problems.append(Problem("COLUMN_COLLISION", run.at + pointer(name), {"found": name}))
             made[name] = F.concat_ws("|", *[F.coalesce(F.col(c.sql).cast("string"), F.lit("")) for _, c in found])
         if problems:
             raise SparquetError.of(problems)

@@ -10,15 +10,18 @@ from ..casting import check_type, try_casts
 from ..errors import Problem, pointer
 from ..spec import Field, spec
 from .deduplicate import Deduplicate
-from .part import Operation, Part, reserved
+from .part import Operation, Part, reserved, same_names
 from .selection import Selection, derive
 from .shape import Shape
 from .standardize import Standardize, standardize
 
-#: Keys that stand beside transform.
-_BESIDE = dict.fromkeys(
-    ("select_columns", "column_mapping", "filter_expression", "custom_keys", "watermark_columns", "schemas", "layer"), "the top of the document"
-)
+#: Keys that stand beside transform, and those that stand in its shape.
+_BESIDE = {
+    **dict.fromkeys(
+        ("select_columns", "column_mapping", "filter_expression", "custom_keys", "watermark_columns", "schemas", "layer"), "the top of the document"
+    ),
+    **dict.fromkeys(("parse_json", "flatten", "zip_arrays", "arrays", "columns"), "shape"),
+}
 
 
 @spec
@@ -42,6 +45,8 @@ class Transform(Part):
     ] = None
 
     def check(self, at: str) -> Iterator[Problem]:
+        for key in ("cast", "standardize"):
+            yield from same_names([(at + pointer(key, name), name) for name in getattr(self, key)])
         for name, kind in self.cast.items():
             yield from check_type(kind, at + pointer("cast", name))
         yield from reserved([(at + pointer("derive", name), name) for name in self.derive])

@@ -36,16 +36,21 @@ def only_later(names: tuple[str, ...], df: DataFrame, run: Run) -> DataFrame:
     columns = [column for _, column in found]
     _check_types(found, run)
     if run.watermark:
-        df = df.where(_later(columns, _previous(columns, run)))
-    run.mark.update(run.watermark)
+        previous = _previous(columns, run)
+        df = df.where(_later(columns, [_literal(c, previous[c.name], i, run) for i, c in enumerate(columns)]))
+        run.mark.update(previous)
     measured = _measured(columns)
-    if why_not_counted(df, run):
+    if why_not_counted(df, run) or _is_cut(run):
         _keep(columns, df.agg(*measured).collect()[0].asDict(), run)
         return df
     observation = Observation()
 
     def ask() -> None:
-        _keep(columns, observed(observation, run.engine) or df.agg(*measured).collect()[0].asDict(), run)
+        values = observed(observation, run.engine)
+        if values:
+            _keep(columns, values, run)
+        else:  # measured now, it could pass over rows that came after the write
+            run.warn("WATERMARK_KEPT", reason="no action of this run read the rows")
 
     run.deferred.append(ask)
     return df.observe(observation, *measured)
@@ -59,24 +64,34 @@ def _check_types(found: list[tuple[str, Reference]], run: Run) -> None:
         raise SparquetError.of(Problem("COLUMN_TYPE", run.at + at, f) for at, f in facts)
 
 
-def _previous(columns: list[Reference], run: Run) -> list[Column]:
-    """The previous mark, one literal for each column."""
+def _is_cut(run: Run) -> bool:
+    """True where an observation is lost: Connect does not report what a checkpoint observed."""
+    return run.engine.connect and any(step.type == "checkpoint" for step in run.following)
+
+
+def _previous(columns: list[Reference], run: Run) -> dict[str, Any]:
+    """The previous mark, by column."""
     given = {str(name).casefold(): value for name, value in run.watermark.items()}
     names = [c.name for c in columns]
     if set(given) != {n.casefold() for n in names}:
         raise run.fault("WATERMARK_INVALID", found=", ".join(map(str, run.watermark)), reason=f"the document's columns are {', '.join(names)}")
-    return [_literal(c, given[c.name.casefold()], run) for c in columns]
+    return {name: given[name.casefold()] for name in names}
 
 
-def _literal(column: Reference, value: Any, run: Run) -> Column:
+def _literal(column: Reference, value: Any, position: int, run: Run) -> Column | None:
+    """The mark of one column; None for a null, which only the first column cannot have."""
     from pyspark.sql import functions as F
 
+    if value is None and position:
+        return None
     text = value.isoformat() if isinstance(value, dt.date) else str(value)
     try:
         if column.family == "time":
             instant(text)
-        elif column.is_numeric:
-            Decimal(text)
+        elif column.type.typeName() in _WHOLE:
+            int(text)
+        elif column.is_numeric and not Decimal(text).is_finite():
+            raise ValueError
         if value is None:
             raise ValueError
     except (ValueError, InvalidOperation):
@@ -84,20 +99,26 @@ def _literal(column: Reference, value: Any, run: Run) -> Column:
     return F.lit(text).cast(column.type)
 
 
-def _later(columns: list[Reference], marks: list[Column]) -> Column:
+def _value(column: Reference) -> Column:
+    """The column's value; NaN, above which nothing comes, counts as none."""
     from pyspark.sql import functions as F
 
-    column, mark = F.col(columns[0].sql), marks[0]
-    if len(columns) == 1:
-        return column > mark
-    return (column > mark) | ((column == mark) & _later(columns[1:], marks[1:]))
+    value = F.col(column.sql)
+    return F.when(~F.isnan(value), value) if column.is_floating else value
+
+
+def _later(columns: list[Reference], marks: list[Column | None]) -> Column:
+    """True for a row after the mark; a null stands before every value."""
+    value, mark = _value(columns[0]), marks[0]
+    later, same = (value.isNotNull(), value.isNull()) if mark is None else (value > mark, value == mark)
+    return later if len(columns) == 1 else later | (same & _later(columns[1:], marks[1:]))
 
 
 def _measured(columns: list[Reference]) -> list[Column]:
     """The greatest values, as numbers and texts that no time zone changes."""
     from pyspark.sql import functions as F
 
-    values = [F.col(c.sql) for c in columns]
+    values = [_value(c) for c in columns]
     if len(columns) == 1:
         greatest = [F.max(values[0])]
     else:

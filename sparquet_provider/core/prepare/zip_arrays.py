@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..columns import Columns, quoted
+from ..columns import Columns
 from ..errors import Problem, SparquetError, pointer
 from ..spec import Field, spec
 from .part import Part, reserved, same_names
@@ -40,6 +40,7 @@ class ZipArrays(Part):
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         """The frame with the combined array; its sources stay."""
         from pyspark.sql import functions as F
+        from pyspark.sql.types import ArrayType, StructField, StructType
 
         columns = Columns.of(df)
         arrays: list[Any] = []
@@ -59,6 +60,6 @@ class ZipArrays(Part):
             problems.append(Problem("COLUMN_COLLISION", run.at + "/alias", {"found": self.alias}))
         if problems:
             raise SparquetError.of(problems)
-        fields = ", ".join(f"{quoted(name)}: {a.type.elementType.simpleString()}" for name, a in zip(self.columns.values(), arrays, strict=True))
+        fields = [StructField(name, a.type.elementType) for name, a in zip(self.columns.values(), arrays, strict=True)]
         zipped = F.arrays_zip(*[F.coalesce(F.expr(a.sql), F.array().cast(a.type)) for a in arrays])
-        return df.withColumn(self.alias, zipped.cast(f"array<struct<{fields}>>"))
+        return df.withColumn(self.alias, zipped.cast(ArrayType(StructType(fields))))

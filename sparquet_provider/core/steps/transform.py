@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..document import Step
 from ..errors import Problem
+from ..parts import part
 from ..prepare.selection import Selection
 from ..prepare.transform import Transform, in_order
 from ..spec import spec
@@ -26,7 +27,7 @@ class TransformStep(Step, Selection, Transform):
     notes: ClassVar[tuple[str, ...]] = (
         "The order is select_columns, column_mapping, shape, cast, standardize, derive, filter_expression, custom_keys, deduplicate, in whatever order "
         "the keys stand.",
-        "A document with this step has the column ingestion_ts_utc from the read on.",
+        "A pipeline with this step has the column ingestion_ts_utc from the read on.",
     )
 
     def check(self, at: str) -> Iterator[Problem]:
@@ -36,5 +37,7 @@ class TransformStep(Step, Selection, Transform):
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         found = in_order(self, self, "", "")
         for i, operation in enumerate(found):
-            df = operation.apply(df, replace(run, at=run.at + operation.at, following=(*found[i + 1 :], *run.following)))
+            with part(run, operation.at, df.columns):
+                here = replace(run, at=run.at + operation.at, following=(*found[i + 1 :], *run.following))
+                df = run.engine.check_analysis(operation.apply(df, here))
         return df

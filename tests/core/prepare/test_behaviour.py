@@ -1,0 +1,139 @@
+"""What cases cannot say: jobs, partitionings, tables, texts of a document."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from sparquet_provider.core import Sparquet
+from sparquet_provider.core.ingest import ingest
+from tests.core.prepare.cases import prepared, run
+from tests.core.steps.cases import document, door, frame, written
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PARSE = {"shape": {"parse_json": [{"column": "raw", "alias": "p", "schema": "STRUCT<a:INT>"}], "columns": {"p.a": {"alias": "a", "cast": "string"}}}}
+
+
+@pytest.mark.classic_only("looks at the jobs of the session")
+def test_texts_that_are_no_json_are_counted_by_the_job_of_the_write(spark: SparkSession, tmp_path: Path) -> None:
+    given = frame(spark, "raw string", [['{"a": 1}'], ["{bad"]])
+    group = uuid.uuid4().hex
+    spark.sparkContext.setJobGroup(group, group)
+    doc = {**document(**PARSE), "output": {"format": "parquet", "path": str(tmp_path / "out")}}
+    result = Sparquet(spark).run_from_dict(doc, None, given)
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert [(w.code, w.facts["count"]) for w in result.warnings] == [("JSON_NOT_PARSED", 1)]
+    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == 1
+
+
+def test_the_survivors_of_ties_are_the_same_over_ten_partitionings(spark: SparkSession) -> None:
+    rows = [[k, 1, n % 3, {"m": n % 5}, None if n % 2 else n % 4] for k in (1, 2, None) for n in range(40)]
+    given = frame(spark, "k int, at int, a int, m map<string, int>, b int", rows)
+    keys = {"transform": {"deduplicate": {"keys": ["k"], "order_by": "at"}}}
+    found = set()
+    for number in range(10):
+        run(spark, given.repartition(1 + number % 5).sortWithinPartitions("a", "b", ascending=bool(number % 2)), keys)
+        found.add(json.dumps(sorted(prepared(keys)[1], key=repr)))
+    assert len(found) == 1
+    assert len(json.loads(found.pop())) == 3
+
+
+def test_control_columns_hold_the_instant_and_the_run(spark: SparkSession) -> None:
+    before = dt.datetime.now(dt.timezone.utc)
+    result = run(spark, frame(spark, "a int", [[1]]), {"shape": {"columns": {"a": {}}}}, run_id="run-7")
+    schema, rows = written()
+    assert schema == "a int, ingestion_ts_utc timestamp, __run_id string"
+    assert rows[0][2] == "run-7"
+    instant = dt.datetime.fromisoformat(rows[0][1]).replace(tzinfo=dt.timezone.utc)
+    assert before - dt.timedelta(seconds=1) <= instant <= dt.datetime.now(dt.timezone.utc)
+    assert instant.isoformat() == result.started_at
+
+
+def test_yaml_and_json_texts_give_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    given = frame(spark, "raw string", [['{"a": 1}'], ['{"a": 2}']])
+    doc = document(**PARSE, filter_expression="a <> '{left_out}'")
+    found = []
+    for name, text in (("d.json", json.dumps(doc)), ("d.yaml", yaml.safe_dump(doc))):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        result = door(spark).run(tmp_path / name, {"left_out": "2"}, given, strict=True)
+        assert result.status == "success", result.message
+        found.append((written()[0], [row[:1] for row in written()[1]]))
+    assert found[0] == found[1]
+    assert found[0][1] == [("1",)]
+
+
+def test_a_schema_of_the_reading_holds_for_files(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,amount\n007,1.50\n", encoding="utf-8")
+    source = {"format": "csv", "path": str(tmp_path / "in.csv"), "read": {"schema": "id STRING, amount DECIMAL(5,2)"}}
+    doc = {key: value for key, value in document(transform={"derive": {"twice": "amount * 2"}}).items() if key != "input"}
+    assert door(spark).run_from_dict({**doc, "source": source}, strict=True).status == "success"
+    schema, rows = written()
+    assert schema.startswith("id string, amount decimal(5,2)")
+    assert rows[0][:2] == ("007", "1.50")
+
+
+@pytest.mark.parametrize("kind", ["frame", "block", "table"])
+def test_ingest_reads_a_frame_a_block_or_a_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    name = f"t{uuid.uuid4().hex[:8]}"
+    given = frame(spark, "order_id int, amount string, raw string", [[1, "1.50", "x"], [1, "2.50", "y"], [2, "abc", "z"]])
+    spark.sql("CREATE DATABASE IF NOT EXISTS silver")
+    if kind == "frame":
+        source: Any = given
+    elif kind == "block":
+        given.write.parquet(str(tmp_path / "in"))
+        source = {"format": "parquet", "path": str(tmp_path / "in")}
+    else:
+        given.write.format("delta").saveAsTable(f"{name}_in")
+        source = f"{name}_in"
+    transform = {"cast": {"amount": "decimal(18,2)"}, "deduplicate": {"keys": ["order_id"], "order_by": [{"column": "amount"}]}}
+    result = ingest(source, name, layer="silver", transform=transform, select_columns=["order_id", "amount"], run_id="r", spark=spark)
+    assert result.status == "success", result.message
+    assert [w.code for w in result.warnings] in (["VALUES_LOST"], ["VALUES_LOST_UNKNOWN"])
+    found = spark.table(f"silver.{name}")
+    assert found.columns[:2] == ["order_id", "amount"]
+    assert found.columns[-2:] == ["ingestion_ts_utc", "__run_id"]
+    assert [(r.order_id, str(r.amount)) for r in found.sort("order_id").collect()] == [(1, "2.50"), (2, "None")]
+    again = ingest(source, name, layer="silver", transform=transform, select_columns=["order_id", "amount"], mode="overwrite", partition_by="order_id",
+                   options={"overwriteSchema": True}, spark=spark)
+    assert again.status == "success", again.message
+    assert spark.table(f"silver.{name}").count() == 2
+    for table in (f"silver.{name}", *([source] if kind == "table" else [])):
+        spark.sql(f"DROP TABLE {table}")
+
+
+@pytest.mark.parametrize("source", [None, 3, []])
+def test_ingest_of_nothing_is_a_fault_with_a_place(source: Any) -> None:
+    result = ingest(source, "orders", transform={"cast": {"a": "strng"}})
+    assert {(p.code, p.at) for p in result.problems} == {("WRONG_TYPE", "/input"), ("TYPE_INVALID", "/transform/cast/a")}
+
+
+def test_target_table_names_the_output() -> None:
+    from sparquet_provider.core.lint import lint
+
+    doc = {"input": {"format": "parquet", "path": "/in"}, "target_table": "orders", "catalog": "main", "layer": "silver", "mode": "merge", "merge_keys": ["id"]}
+    parsed, problems = lint(doc)
+    assert parsed is not None and not problems
+    assert parsed.output is not None
+    assert (parsed.name, parsed.output.path, parsed.output.mode, parsed.output.merge_keys) == ("main.silver.orders", "main.silver.orders", "merge", ("id",))
+    parsed, _ = lint({**doc, "target_table": "a.b.c", "output": {"format": "iceberg", "partition_by": ["d"]}})
+    assert parsed is not None and parsed.output is not None
+    assert (parsed.output.format, parsed.output.path, parsed.output.mode, parsed.output.partition_by) == ("iceberg", "a.b.c", "merge", ("d",))
+    _, problems = lint({**doc, "mode": "merg"})
+    assert ("MODE_NOT_SUPPORTED", "/mode") in [(p.code, p.at) for p in problems]
+    _, problems = lint({k: v for k, v in doc.items() if k != "merge_keys"})
+    assert [(p.code, p.at) for p in problems] == [("MERGE_KEYS_MISSING", "/merge_keys")]
+
+
+def test_a_run_that_stops_early_keeps_the_mark(spark: SparkSession) -> None:
+    keys = {"watermark_columns": ["n"], "transformations": [{"type": "filter", "condition": "n > 100"}, {"type": "stop_if_empty"}]}
+    result = run(spark, frame(spark, "n int", [[1], [7]]), keys, watermark={"n": 1})
+    assert (result.status, result.watermark) == ("skipped", {"n": 1})
+    assert [w.code for w in result.warnings] == ["WATERMARK_KEPT"]
