@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import servers
+from tests.servers import free_port, wait_for_port
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -23,10 +24,25 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get(
 
 @pytest.fixture(scope="session")
 def jars() -> list[str]:
-    """The connector jars, from the cache or fetched once."""
-    from sparquet_provider.core.jars import DELTA, ICEBERG, resolve
+    """The connector jars, from the cache or fetched once: all that any test needs, since there is one session."""
+    from sparquet_provider.core.formats.dialects import MariaDB, PostgreSQL
+    from sparquet_provider.core.jars import AVRO, DELTA, ICEBERG, KAFKA, resolve
 
-    return resolve([DELTA, ICEBERG])
+    return resolve([DELTA, ICEBERG, AVRO, KAFKA, str(PostgreSQL.package), str(MariaDB.package)])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[servers.Server]:
+    """A PostgreSQL server for all tests of this run."""
+    with servers.postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[servers.Server]:
+    """A MariaDB server for all tests of this run."""
+    with servers.mariadb() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -110,25 +126,6 @@ def _connect_session(conf: dict[str, str], folder: Path):
     finally:
         server.terminate()
         server.wait(30)
-
-
-def free_port() -> int:
-    """A port on loopback that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_for_port(port: int, seconds: float, process: subprocess.Popen[bytes]) -> None:
-    """Wait, bounded, until something listens; fail when the process ends first."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.2)
-    raise TimeoutError(f"nothing listens on port {port} after {seconds} s")
 
 
 # --- Airflow -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from .connections import Connection, Connections
 from .errors import Problem, SparquetError
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Run:
     are the steps after this one in its chain. ``origins`` says, by lower-case name, from where a join brought the two
     columns of one name. ``uncounted`` is the reason why no figures may be taken here (a throwaway copy, a join's side).
     ``name`` and ``run_id`` tell this run from others in a history. ``as_of`` is the clock of freshness, the start of the
-    run when absent. ``sample_rows`` is how many rows of data a message may show.
+    run when absent. ``sample_rows`` is how many rows of data a message may show. ``connections`` are the servers that blocks
+    name.
     """
 
     spark: SparkSession
@@ -53,6 +55,7 @@ class Run:
     run_id: str = ""
     as_of: str | None = None
     sample_rows: int = 0
+    connections: Connections = field(default_factory=Connections)
 
     def placed(self, at: str) -> Run:
         """The same run, standing at another place of the document."""
@@ -68,6 +71,10 @@ class Run:
     def fault(self, code: str, at: str = "", *, cause: BaseException | None = None, **facts: Any) -> SparquetError:
         """An error at this place, to be raised by the caller."""
         return SparquetError(code, self.at + at, cause=cause, **facts)
+
+    def connection(self, name: str | None) -> Connection | None:
+        """The connection that the block at this place names; None when it names none."""
+        return self.connections.find(name, self.at + "/connection") if name else None
 
     def read(self, source: Source, at: str) -> DataFrame:
         """Read another source (the right side of a join)."""

@@ -98,6 +98,7 @@ class Source(Spec):
     options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = field(default_factory=dict)
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
+    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False, nonempty=True)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
@@ -139,6 +140,7 @@ class Output(Spec):
         ),
     ] = field(default_factory=dict)
     transformations: Annotated[tuple[Step, ...], Field("Steps for this destination only.", example=[{"type": "distinct"}])] = ()
+    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False, nonempty=True)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
@@ -256,8 +258,10 @@ class Rule(Spec):
 
 
 def _without_options(value: Any) -> Any:
-    """A source without its options, which may hold a password that changes."""
-    return {k: v for k, v in value.items() if k != "options"} if isinstance(value, Mapping) and "format" in value else value
+    """A source without its options, which may hold a password that changes, and without a connection that it has not."""
+    if not isinstance(value, Mapping) or "format" not in value:
+        return value
+    return {k: v for k, v in value.items() if k != "options" and (k, v) != ("connection", None)}
 
 
 #: Keys of every rule that say nothing about what is measured.

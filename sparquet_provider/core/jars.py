@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 from .errors import SparquetError
@@ -17,6 +18,24 @@ from .errors import SparquetError
 #: The connector packages that this version is tested with.
 DELTA = "io.delta:delta-spark_4.1_2.13:4.3.1"
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
+
+
+def spark_version() -> str:
+    """The version that Spark's own modules must have: of the installed pyspark, otherwise the tested one."""
+    try:
+        return metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        return "4.1.1"
+
+
+#: Modules of Spark that its distribution does not bring.
+AVRO = f"org.apache.spark:spark-avro_2.13:{spark_version()}"
+KAFKA = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version()}"
+
+
+def artifact_of(package: str) -> str:
+    """The name of a package's jar, without versions of itself, Scala and Spark: ``delta-spark`` of ``io.delta:delta-spark_4.1_2.13:4.3.1``."""
+    return re.sub(r"([-_][\d.]+)+$", "", package.split(":")[1])
 
 
 def default_cache() -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from importlib import metadata
 from typing import Any, TypeVar
 
 from .document import Check, Output, Pipeline, Rule, Source, Step
 from .errors import Problem, nearest, pointer
 from .formats.base import Format
 from .formats.safety import document_conflicts
+from .jars import DELTA, ICEBERG, spark_version
 from .registry import Registry
 from .spec import Parse, texts
 from .text import plain, variables_in
@@ -143,10 +143,7 @@ def _in_run_order(raw: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, An
 # --- packages ------------------------------------------------------------------------------------------------------
 def spark_line() -> str:
     """The Spark line that packages must fit, such as ``4.1``: of the installed pyspark, otherwise the tested one."""
-    try:
-        return ".".join(metadata.version("pyspark").split(".")[:2])
-    except metadata.PackageNotFoundError:
-        return "4.1"
+    return ".".join(spark_version().split(".")[:2])
 
 
 def _check_packages(tree: Mapping[str, Any]) -> Iterator[Problem]:
@@ -162,8 +159,6 @@ def _check_packages(tree: Mapping[str, Any]) -> Iterator[Problem]:
 
 def package_for_this_spark(package: str) -> str:
     """The package itself when it fits this Spark and Scala line, otherwise the one that does."""
-    from .jars import DELTA, ICEBERG
-
     group, _, rest = package.partition(":")
     artifact, _, version = rest.partition(":")
     line = spark_line()

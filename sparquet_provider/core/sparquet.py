@@ -25,11 +25,14 @@ class Sparquet:
     Args:
         spark: a session to use; or ``{"app_name": …, "master": …, "configs": {…}}`` for the session to create, which
             wins over the document's ``spark`` block; or None to take the active session, or create one.
+        connections: the servers and logins that documents name: ``{"my_pg": {"conn_type": "postgres", "host": …}}``, or a
+            URI or JSON text for each. What is not there is looked up in ``AIRFLOW_CONN_<NAME>``.
     """
 
-    def __init__(self, spark: SparkSession | Mapping[str, Any] | None = None) -> None:
+    def __init__(self, spark: SparkSession | Mapping[str, Any] | None = None, connections: Mapping[str, Any] | None = None) -> None:
         self._settings: Mapping[str, Any] = spark if isinstance(spark, Mapping) else {}
         self._spark: SparkSession | None = None if isinstance(spark, Mapping) else spark
+        self._connections = dict(connections or {})
         self.registry = Registry()
 
     # --- running -----------------------------------------------------------------------------------------------
@@ -44,6 +47,7 @@ class Sparquet:
         strict: bool = False,
         root: str | Path | None = None,
         run_id: str = "",
+        connections: Mapping[str, Any] | None = None,
     ) -> PipelineResult:
         """Run the document of a file.
 
@@ -56,11 +60,12 @@ class Sparquet:
             strict: misspelt keys and placeholders without a value are errors, not warnings.
             root: included files outside this folder are refused.
             run_id: names the run in result and report.
+            connections: further servers and logins, for this run only.
 
         Returns:
             the result; a faulty document and a failed run are results too (see ``raise_for_status``).
         """
-        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id)
+        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, connections)
 
     def run_from_dict(
         self,
@@ -73,9 +78,10 @@ class Sparquet:
         strict: bool = False,
         root: str | Path | None = None,
         run_id: str = "",
+        connections: Mapping[str, Any] | None = None,
     ) -> PipelineResult:
         """Run a document given as a mapping; see :meth:`run`. Includes are relative to the working directory."""
-        return self._run(load(document, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id)
+        return self._run(load(document, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, connections)
 
     def run_loaded(self, loaded: Loaded, options: Options, *, strict: bool = True, check: bool = False) -> PipelineResult:
         """Run a tree that is loaded already (the driver's way in). ``check`` reads it as input and rules only."""
@@ -103,8 +109,9 @@ class Sparquet:
         input_view: str | Mapping[str, str] | None,
         strict: bool,
         run_id: str,
+        connections: Mapping[str, Any] | None,
     ) -> PipelineResult:
-        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}))
+        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), {**self._connections, **(connections or {})})
         return self.run_loaded(loaded, options, strict=strict)
 
     def session(self, block: SparkBlock, warnings: list[Problem]) -> SparkSession:

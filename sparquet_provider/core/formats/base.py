@@ -46,6 +46,10 @@ class Format:
     package: ClassVar[str | None] = None
     notes: ClassVar[tuple[str, ...]] = ()
 
+    def package_for(self, block: Mapping[str, Any], kind: str | None) -> str | None:
+        """The package that a block needs; ``kind`` is the type of its connection, when that is known."""
+        return self.package
+
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:
         """Defects of an input block that this format can see without Spark."""
         yield from ()

@@ -73,17 +73,22 @@ class TableFormat(Format):
             yield from _check_name(output.path, at)
         yield from check_partial(output, at)
         if output.canonical_mode == "merge":
-            keys = option(output.options, "merge_keys")
-            if any(k.casefold() == "merge_keys" for k in output.options) and not isinstance(keys, str | list | tuple):
-                facts = {"found": shown(keys), "expected": "a column name, or a list of column names", "hint": ", such as [\"id\"]"}
-                yield Problem("WRONG_TYPE", at + "/options/merge_keys", facts)
-            elif not output.merge_keys or not all(isinstance(k, str) and k.strip() for k in output.merge_keys):
-                place = "/merge_keys" if keys is not None else ""
-                yield Problem("MERGE_KEYS_MISSING", at + "/options" + place, {})
+            yield from check_merge_keys(output, at)
             return
         for name in MERGE_OPTIONS:
             if option(output.options, name) is not None:
                 yield does_nothing(f"{at}/options/{name}", name, f"in mode {output.mode}", "use mode merge")
+
+
+def check_merge_keys(output: Output, at: str) -> Iterator[Problem]:
+    """Merge keys that are missing, or are no names."""
+    keys = option(output.options, "merge_keys")
+    if any(k.casefold() == "merge_keys" for k in output.options) and not isinstance(keys, str | list | tuple):
+        facts = {"found": shown(keys), "expected": "a column name, or a list of column names", "hint": ", such as [\"id\"]"}
+        yield Problem("WRONG_TYPE", at + "/options/merge_keys", facts)
+    elif not output.merge_keys or not all(isinstance(k, str) and k.strip() for k in output.merge_keys):
+        place = "/merge_keys" if keys is not None else ""
+        yield Problem("MERGE_KEYS_MISSING", at + "/options" + place, {})
 
 
 def _check_name(path: str, at: str) -> Iterator[Problem]:

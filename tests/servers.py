@@ -1,0 +1,160 @@
+"""Real servers for tests, each a process on the loopback address in a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+def free_port() -> int:
+    """A port on loopback that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_port(port: int, seconds: float, process: subprocess.Popen[bytes]) -> None:
+    """Wait, bounded, until something listens; fail when the process ends first."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"nothing listens on port {port} after {seconds} s")
+
+
+def as_user(name: str, folder: Path) -> dict[str, Any]:
+    """What makes a process run as that user where this one is root (the servers refuse to run as root); the folder becomes theirs."""
+    if os.geteuid() != 0:
+        return {}
+    account = pwd.getpwnam(name)
+    os.chown(folder, account.pw_uid, account.pw_gid)
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+
+
+def initdb(folder: Path, user: str, password: str) -> tuple[list[str], dict[str, Any]]:
+    """Make a PostgreSQL cluster in a folder; the command that serves it (a port is still to be added) and the arguments of Popen."""
+    binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    assert binaries, "PostgreSQL is missing; install it with: apt-get install postgresql"
+    account = as_user("postgres", folder)
+    file, data = folder / "password", folder / "data"
+    file.write_text(password, encoding="utf-8")
+    file.chmod(0o644)
+    options = [f"--username={user}", f"--pwfile={file}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-sync"]
+    made = subprocess.run([str(binaries[-1] / "initdb"), *options, "--pgdata", str(data)], capture_output=True, text=True, cwd=folder, **account)
+    assert made.returncode == 0, made.stderr
+    settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"]
+    return [str(binaries[-1] / "postgres"), "-D", str(data), *settings], account
+
+
+@dataclass
+class Server:
+    """A database that runs: the fields of its connection, and a door of the test's own into it."""
+
+    connection: dict[str, Any] = field(repr=False)
+    url: str
+    query: Callable[..., list[tuple[Any, ...]]] = field(repr=False)
+
+
+@contextlib.contextmanager
+def folder_for(name: str) -> Iterator[Path]:
+    """A folder that other users may reach: tmp_path's parents are closed to them."""
+    folder = Path(tempfile.mkdtemp(prefix=f"sparquet-{name}-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def running(command: list[str], folder: Path, port: int, seconds: float, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A server process that listens; it is stopped by its own id."""
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, **options)
+    try:
+        try:
+            wait_for_port(port, seconds, process)
+        except (RuntimeError, TimeoutError) as error:
+            raise RuntimeError(f"{error}\n{(folder / 'server.log').read_text(errors='replace')[-3000:]}") from None
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)
+
+
+#: The password of the test servers' user, with characters that break careless quoting.
+PASSWORD = "s3cr'et pa\"ss/w@rd%20"
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server with an empty database ``shop``."""
+    import psycopg2
+
+    with folder_for("postgres") as folder:
+        port = free_port()
+        command, account = initdb(folder, "tester", PASSWORD)
+        with running([*command, "-p", str(port)], folder, port, 60, **account):
+            login = {"host": "127.0.0.1", "port": port, "user": "tester", "password": PASSWORD}
+
+            def query(text: str, database: str = "shop") -> list[tuple[Any, ...]]:
+                connection = psycopg2.connect(dbname=database, **login)
+                connection.autocommit = True
+                try:
+                    cursor = connection.cursor()
+                    cursor.execute(text)
+                    return cursor.fetchall() if cursor.description else []
+                finally:
+                    connection.close()
+
+            query("CREATE DATABASE shop", "postgres")
+            fields = {"conn_type": "postgres", "host": "127.0.0.1", "port": port, "schema": "shop", "login": "tester", "password": PASSWORD}
+            yield Server(fields, f"jdbc:postgresql://127.0.0.1:{port}/shop", query)
+
+
+@contextlib.contextmanager
+def mariadb() -> Iterator[Server]:
+    """A MariaDB server with an empty database ``shop``."""
+    server, install, client = (shutil.which(n, path=f"{os.environ['PATH']}:/usr/sbin") for n in ("mariadbd", "mariadb-install-db", "mariadb"))
+    assert server and install and client, "MariaDB is missing; install it with: apt-get install mariadb-server"
+    with folder_for("mariadb") as folder:
+        port, data, socket_file = free_port(), folder / "data", folder / "server.sock"
+        account = as_user("mysql", folder)
+        options = ["--no-defaults", f"--datadir={data}", f"--tmpdir={folder}"]
+        made = subprocess.run(
+            [install, *options, "--auth-root-authentication-method=normal", "--skip-test-db"], capture_output=True, text=True, cwd=folder, **account,
+        )
+        assert made.returncode == 0, made.stdout + made.stderr
+        command = [
+            server, *options, "--bind-address=127.0.0.1", f"--port={port}", f"--socket={socket_file}", f"--pid-file={folder}/pid",
+            "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M", "--character-set-server=utf8mb4",
+        ]
+        with running(command, folder, port, 60, **account):
+
+            def query(text: str, database: str = "shop") -> list[tuple[Any, ...]]:
+                call = [client, "--no-defaults", f"--socket={socket_file}", "--user=root", "--batch", "--skip-column-names", "--raw", database, "--execute", text]
+                done = subprocess.run(call, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, done.stderr
+                return [tuple(None if v == "NULL" else v for v in line.split("\t")) for line in done.stdout.splitlines()]
+
+            quoted = PASSWORD.replace("'", "''")
+            query(f"CREATE DATABASE shop; CREATE USER tester@'%' IDENTIFIED BY '{quoted}'; GRANT ALL ON shop.* TO tester@'%'", "mysql")
+            fields = {"conn_type": "mariadb", "host": "127.0.0.1", "port": port, "schema": "shop", "login": "tester", "password": PASSWORD}
+            yield Server(fields, f"jdbc:mariadb://127.0.0.1:{port}/shop", query)
