@@ -98,7 +98,7 @@ class Source(Spec):
     options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = field(default_factory=dict)
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
-    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False, nonempty=True)] = None
+    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
@@ -106,6 +106,7 @@ class Source(Spec):
     def check(self, at: str) -> Iterator[Problem]:
         if self.path is not None and not (self.path.strip() if isinstance(self.path, str) else self.path):
             yield Problem("EMPTY_VALUE", at + "/path", {"expected": "a path or a name", "hint": ""})
+        yield from check_connection(self.connection, at)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -140,10 +141,13 @@ class Output(Spec):
         ),
     ] = field(default_factory=dict)
     transformations: Annotated[tuple[Step, ...], Field("Steps for this destination only.", example=[{"type": "distinct"}])] = ()
-    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False, nonempty=True)] = None
+    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
+
+    def check(self, at: str) -> Iterator[Problem]:
+        yield from check_connection(self.connection, at)
 
     @property
     def merge_keys(self) -> tuple[str, ...]:
@@ -157,6 +161,12 @@ class Output(Spec):
     def canonical_mode(self) -> str:
         """The mode in lower case, for built-in writers."""
         return self.mode.casefold()
+
+
+def check_connection(name: str | None, at: str) -> Iterator[Problem]:
+    """A connection without a name."""
+    if name is not None and not name.strip():
+        yield Problem("EMPTY_VALUE", at + "/connection", {"expected": "the name of a connection", "hint": ""})
 
 
 def check_instant(text: str | None, at: str) -> Iterator[Problem]:

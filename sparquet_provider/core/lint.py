@@ -13,10 +13,14 @@ from .formats.base import Format
 from .formats.safety import document_conflicts
 from .jars import DELTA, ICEBERG, spark_version
 from .registry import Registry
+from .secrets import embedded, is_secret
 from .spec import Parse, texts
-from .text import plain, variables_in
+from .text import from_parameter, plain, variables_in
 
 D = TypeVar("D", Pipeline, Check)
+
+#: A text that is a placeholder as a whole.
+_PLACEHOLDER = re.compile(r"\{{1,2}\s*[A-Za-z_]\w*\s*\}{1,2}")
 
 #: Order in which the parts of a document run, whatever the order of its keys.
 _RUN_ORDER = ("input", "source", "transformations", "validations", "output", "outputs")
@@ -56,6 +60,7 @@ def _lint(
     problems = parse.problems
     problems += check_formats(parse, types, unknown_types)
     problems += _check_variables(parse, tree, strict)
+    problems += _plain_secrets(tree)
     if isinstance(tree, Mapping):
         problems += _check_packages(tree)
     if document is not None:
@@ -138,6 +143,29 @@ def _in_run_order(raw: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, An
     elif isinstance(raw, list):
         for i, item in enumerate(raw):
             yield from _in_run_order(item, at + pointer(i))
+
+
+# --- logins --------------------------------------------------------------------------------------------------------
+def _plain_secrets(raw: Any, at: str = "") -> Iterator[Problem]:
+    """Logins that stand in the options of a block; those that come from a parameter are not in the document."""
+    if isinstance(raw, Mapping):
+        options = raw.get("options")
+        if isinstance(raw.get("format"), str) and isinstance(options, Mapping):
+            for key, value in options.items():
+                name = plain(str(key))
+                if _is_login(name, value):
+                    yield Problem("SECRET_IN_DOCUMENT", at + pointer("options", name), {"found": name}, "warning")
+        for key, value in raw.items():
+            yield from _plain_secrets(value, at + pointer(plain(str(key))))
+    elif isinstance(raw, list):
+        for i, value in enumerate(raw):
+            yield from _plain_secrets(value, at + pointer(i))
+
+
+def _is_login(name: str, value: Any) -> bool:
+    if not isinstance(value, str) or not value or from_parameter(value) or _PLACEHOLDER.fullmatch(value.strip()):
+        return False
+    return name.casefold() in ("user", "username", "sfuser") or is_secret(name) or bool(embedded(value))
 
 
 # --- packages ------------------------------------------------------------------------------------------------------

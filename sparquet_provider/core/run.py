@@ -85,7 +85,7 @@ class _Execution:
     def run(self) -> PipelineResult:
         started, result = time.monotonic(), self.result
         before = self.engine.last_execution()
-        for line in explain(self.document):
+        for line in explain(self.document, self.ctx.connections):
             log.info("plan: %s", line)
         try:
             self._sequence()

@@ -46,8 +46,8 @@ class Format:
     package: ClassVar[str | None] = None
     notes: ClassVar[tuple[str, ...]] = ()
 
-    def package_for(self, block: Mapping[str, Any], kind: str | None) -> str | None:
-        """The package that a block needs; ``kind`` is the type of its connection, when that is known."""
+    def package_for(self, options: Mapping[str, Any], kind: str | None) -> str | None:
+        """The package that a block with those options needs; ``kind`` is the type of its connection, when that is known."""
         return self.package
 
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:

@@ -71,9 +71,8 @@ class Jdbc(Format):
         "Writing needs a classic Spark session; reading works on Spark Connect, too.",
     )
 
-    def package_for(self, block: Mapping[str, Any], kind: str | None) -> str | None:
-        options = block.get("options")
-        found = _dialect(options if isinstance(options, Mapping) else {}, kind)
+    def package_for(self, options: Mapping[str, Any], kind: str | None) -> str | None:
+        found = _dialect(options, kind)
         return found.package if found else None
 
     # --- lint ------------------------------------------------------------------------------------------------------
