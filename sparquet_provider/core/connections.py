@@ -61,6 +61,11 @@ class Connection:
         )
 
     @property
+    def kind(self) -> str:
+        """What it leads to: its type, or for an address ``jdbc:x:…`` the ``x``."""
+        return self.host.split(":")[1].lower() if self.host.lower().startswith("jdbc:") else self.conn_type
+
+    @property
     def secrets(self) -> set[str]:
         """What must never be shown: the password, secret fields of extra, logins inside a host that is a URL."""
         return {s for s in (self.password, *values(dict(self.extra)), *embedded(self.host)) if s}
@@ -122,7 +127,7 @@ class Connections:
     def kind(self, name: str) -> str | None:
         """The type of a connection; None when it is not known here."""
         try:
-            return self.find(name).conn_type
+            return self.find(name).kind
         except SparquetError:
             return None
 

@@ -58,7 +58,7 @@ def submission(
         chosen = settings.settle(
             tree, master=where.master, conf=operator.conf, name=operator.name, packages=operator.packages, base=properties.parse(base),
             installed=[jar.name for jar in (home / "jars").glob("*.jar")] if home else [],
-            auto_packages=operator.auto_packages, kind_of=lambda name: connections[name].conn_type if name in connections else None, quick_start=operator.quick_start,
+            auto_packages=operator.auto_packages, kind_of=lambda name: connections[name].kind, quick_start=operator.quick_start,
         )
     except ValueError as error:
         raise AirflowFailException(scrub(str(error))) from None

@@ -354,9 +354,12 @@ def of_url(url: str) -> Dialect | None:
 
 def of_connection(connection: Connection) -> Dialect | None:
     """The dialect that a connection leads to; None when its type does not tell."""
-    if connection.host.lower().startswith("jdbc:"):
-        return of_url(connection.host)
-    return next((d for d in DIALECTS.values() if connection.conn_type in d.conn_types), None)
+    return of_url(connection.host) if connection.host.lower().startswith("jdbc:") else of_kind(connection.conn_type)
+
+
+def of_kind(kind: str) -> Dialect | None:
+    """The dialect of a connection's kind; None when it is none of ours."""
+    return next((d for d in DIALECTS.values() if kind in (*d.conn_types, *d.schemes)), None)
 
 
 def text(value: Any) -> str:

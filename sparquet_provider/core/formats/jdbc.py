@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..columns import Columns
-from ..connections import Connection
 from ..document import Output, Source
 from ..engine import observed
 from ..errors import Problem, SparquetError, nearest
 from .base import Format, Written
 from .database import Address, Database, database_faults, opened
-from .dialects import DIALECTS, Dialect, of_connection, of_url
+from .dialects import DIALECTS, Dialect, of_kind, of_url
 from .options import check_path, check_scope, does_nothing, is_true, option, texts, without
 from .tables import check_merge_keys, computed_once, merge_keys, refuse_repeated_keys
 
@@ -326,7 +325,7 @@ def _dialect(options: Mapping[str, Any], kind: str | None) -> Dialect | None:
         return DIALECTS.get(str(chosen).lower())
     if url:
         return of_url(str(url))
-    return of_connection(Connection("", kind)) if kind else None
+    return of_kind(kind) if kind else None
 
 
 def _check_address(block: Source | Output, at: str) -> Iterator[Problem]:

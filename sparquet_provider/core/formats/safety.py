@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..context import Run
 
 #: Formats whose files are replaced when they are overwritten.
-FILES = frozenset({"csv", "json", "orc", "parquet", "text", "txt"})
+FILES = frozenset({"avro", "binary", "csv", "json", "orc", "parquet", "text", "txt", "xml"})
 #: Where the outputs stand that are written beside the main ones.
 _BESIDE = ("/validations/",)
 _TABLES = frozenset({"delta", "iceberg"})
@@ -79,7 +79,14 @@ def _same_place(one: Output, other: Output) -> bool:
     if one.format in FILES and other.format in FILES:
         return overlap(a, b)
     located = [o.format in FILES or o.format in _TABLES and is_location(o.path or "") for o in (one, other)]
-    return overlap(a, b) if all(located) else not any(located) and one.format == other.format and a.casefold() == b.casefold()
+    if all(located):
+        return overlap(a, b)
+    return not any(located) and _server(one) == _server(other) and a.casefold() == b.casefold()
+
+
+def _server(output: Output) -> tuple[Any, ...]:
+    """What tells the places of one format apart beside their names."""
+    return output.format, output.connection, option(output.options, "url")
 
 
 def _parts(part: Any, kind: type[Any], at: str = "") -> Iterator[tuple[str, Any]]:
