@@ -158,3 +158,50 @@ def mariadb() -> Iterator[Server]:
             query(f"CREATE DATABASE shop; CREATE USER tester@'%' IDENTIFIED BY '{quoted}'; GRANT ALL ON shop.* TO tester@'%'", "mysql")
             fields = {"conn_type": "mariadb", "host": "127.0.0.1", "port": port, "schema": "shop", "login": "tester", "password": PASSWORD}
             yield Server(fields, f"jdbc:mariadb://127.0.0.1:{port}/shop", query)
+
+
+#: The broker that the tests start; the clients are those that Spark brings along.
+KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.1.1"
+
+_KAFKA_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=CLIENTS://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=CLIENTS://127.0.0.1:{port}
+listener.security.protocol.map=CLIENTS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=CLIENTS
+sasl.enabled.mechanisms=PLAIN
+sasl.mechanism.inter.broker.protocol=PLAIN
+listener.name.clients.plain.sasl.jaas.config={jaas}
+log.dirs={folder}/logs
+num.partitions=2
+offsets.topic.replication.factor=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+@contextlib.contextmanager
+def kafka() -> Iterator[Server]:
+    """A single Kafka node in KRaft mode, which asks its clients for user and password; topics are made when they are first used."""
+    import pyspark
+
+    from sparquet_provider.core.jars import resolve
+
+    # Spark's own jars hold what the broker needs beside its own: loggers, JSON, Scala.
+    path = ":".join([*resolve([KAFKA_BROKER]), f"{Path(pyspark.__file__).parent}/jars/*"])
+    java = [shutil.which("java") or "java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path]
+    with folder_for("kafka") as folder:
+        port, controller = free_port(), free_port()
+        password = PASSWORD.replace("\\", "\\\\").replace('"', '\\"').replace("\\", "\\\\")
+        jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="tester" password="{password}" user_tester="{password}";'
+        file = folder / "server.properties"
+        file.write_text(_KAFKA_PROPERTIES.format(port=port, controller=controller, folder=folder, jaas=jaas), encoding="utf-8")
+        made = subprocess.run(
+            [*java, "kafka.tools.StorageTool", "format", "--cluster-id", "MkU3OEVBNTcwNTJENDM2Qg", "--config", str(file)], capture_output=True, text=True, check=False,
+        )
+        assert made.returncode == 0, made.stdout + made.stderr
+        with running([*java, "kafka.Kafka", str(file)], folder, port, 60):
+            extra = {"bootstrap.servers": f"127.0.0.1:{port}", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+            yield Server({"conn_type": "kafka", "login": "tester", "password": PASSWORD, "extra": extra}, f"127.0.0.1:{port}", lambda *_: [])

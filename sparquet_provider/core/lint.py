@@ -84,6 +84,7 @@ def _check_source(source: Source, at: str, types: Registry, unknown: bool) -> It
     found: Format | None = types.lookup("reader", source.format)
     if found is not None:
         yield from found.check_source(source, at)
+        yield from _check_connection(source, found, at)
     elif types.lookup("writer", source.format) is not None:
         yield Problem("FORMAT_NOT_READABLE", at + "/format", {"found": source.format, "expected": types.names("reader")})
     elif not unknown:
@@ -102,6 +103,13 @@ def _check_output(output: Output, at: str, types: Registry, unknown: bool) -> It
         facts = {"format": output.format, "found": output.mode, "expected": list(found.modes), "nearest": nearest(output.mode, found.modes)}
         yield Problem("MODE_NOT_SUPPORTED", at + "/mode", facts)
     yield from found.check_output(output, at)
+    yield from _check_connection(output, found, at)
+
+
+def _check_connection(block: Source | Output, found: Format, at: str) -> Iterator[Problem]:
+    if block.connection is not None and not found.takes_connection:
+        reason, remedy = f"the format {block.format} takes no connection", "Remove it; the session's settings (spark.configs) hold such logins."
+        yield Problem("INVALID_COMBINATION", at + "/connection", {"reason": reason, "remedy": remedy})
 
 
 def _unknown_format(kind: str, name: str, at: str, types: Registry) -> Problem:

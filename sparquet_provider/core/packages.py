@@ -9,10 +9,10 @@ from .registry import built_in_formats
 from .text import plain, plain_tree
 
 
-def package_of(format_name: str, options: Mapping[str, Any], kind: str | None) -> str | None:
-    """The package of a block; ``kind`` is the type of its connection. None when it needs none, or when that is not known."""
+def packages_of(format_name: str, options: Mapping[str, Any], kind: str | None) -> tuple[str, ...]:
+    """The packages of a block; ``kind`` is the type of its connection. Empty when it needs none, or when that is not known."""
     found = built_in_formats().get(format_name.casefold())
-    return found.package_for(options, kind) if found else None
+    return found.packages_for(options, kind) if found else ()
 
 
 def needed(tree: Any, kind_of: Callable[[str], str | None]) -> Iterator[str]:
@@ -21,9 +21,7 @@ def needed(tree: Any, kind_of: Callable[[str], str | None]) -> Iterator[str]:
         name, options, connection = tree.get("format"), tree.get("options"), tree.get("connection")
         if isinstance(name, str):
             kind = kind_of(plain(connection)) if isinstance(connection, str) else None
-            package = package_of(plain(name), plain_tree(options) if isinstance(options, Mapping) else {}, kind)
-            if package is not None:
-                yield package
+            yield from packages_of(plain(name), plain_tree(options) if isinstance(options, Mapping) else {}, kind)
         for value in tree.values():
             yield from needed(value, kind_of)
     elif isinstance(tree, list):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .connections import Connections
 from .document import Check, Output, Pipeline, Rule, Source, Step, Validations, walk
 from .errors import pointer
-from .packages import package_of
+from .packages import packages_of
 from .quality.engine import OBSERVABLE, code_of, placed
 
 
@@ -133,9 +133,9 @@ def _packages(document: Pipeline | Check, connections: Connections) -> Iterator[
         blocks += [(f"/validations/outputs/{key}", side) for key, side in (validations.outputs.sides if validations.outputs else ())]
     for at, block in blocks:
         kind = connections.kind(block.connection) if block.connection else None
-        package = package_of(block.format, block.options, kind)
-        if package is not None:
-            yield f"  {at}: {package}"
+        packages = packages_of(block.format, block.options, kind)
+        if packages:
+            yield f"  {at}: {', '.join(packages)}"
         elif block.connection and block.format == "jdbc":
             yield f"  {at}: the driver of the connection {block.connection}"
 

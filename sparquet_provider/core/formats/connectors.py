@@ -139,9 +139,6 @@ class ConnectorFormat(Format):
 
     def _check_required(self, block: Source | Output, required: tuple[str, ...], at: str) -> Iterator[Problem]:
         # What a connection gives is known when it is looked up.
-        if block.connection is not None and self.connector.login is None:
-            reason = f"{self.name} takes no connection"
-            yield Problem("INVALID_COMBINATION", at + "/connection", {"reason": reason, "remedy": "Remove it, and give the login by the cluster's settings."})
         paths = block.paths if isinstance(block, Source) else filter(None, [block.path])
         there = {k.casefold() for path in paths for k in self._place(path)} | {k.casefold() for k in block.options}
         always = self.connector.required_to_write
@@ -209,8 +206,8 @@ def connector_formats() -> list[Format]:
 
 def _format(line: Connector) -> type[ConnectorFormat]:
     facts = {
-        "connector": line, "name": line.name, "readable": True, "writable": True, "modes": line.modes, "package": line.package,
-        "notes": (*line.notes, _UNTRIED), "__doc__": _doc(line), "__module__": __name__,
+        "connector": line, "name": line.name, "readable": True, "writable": True, "takes_connection": line.login is not None, "modes": line.modes,
+        "package": line.package, "notes": (*line.notes, _UNTRIED), "__doc__": _doc(line), "__module__": __name__,
     }
     return type(line.name.capitalize(), (ConnectorFormat,), facts)
 

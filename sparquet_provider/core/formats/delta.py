@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from ..storage import Commit, delta_commits, delta_partitions, delta_version, qu
 from .base import Written
 from .faults import reading
 from .files import scanned
+from .logins import log_in, storage_packages
 from .options import is_dynamic, is_true, option, texts, without
 from .places import Place, overlap
 from .tables import MERGE_OPTIONS, TableFormat, absent, column_faults, committing, computed_once, merge_keys, refuse_repeated_keys, run_merge
@@ -43,12 +44,16 @@ class Delta(TableFormat):
 
     name = "delta"
     package = DELTA
+    takes_connection = True
     notes: ClassVar[tuple[str, ...]] = (
         "Repeated merge keys in the rows are an error before anything is written: put a drop_duplicates or transform.deduplicate step first.",
         "A table made elsewhere has no ingestion_ts: drop it in the output's transformations.",
         "Two writers at once: the later one fails with WRITE_CONFLICT, which the operators retry.",
         "Every merge leaves small files; set delta.autoOptimize on the table or run OPTIMIZE now and then.",
     )
+
+    def packages_for(self, options: Mapping[str, Any], kind: str | None) -> tuple[str, ...]:
+        return (*super().packages_for(options, kind), *storage_packages(kind))
 
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:
         yield from super().check_source(source, at)
@@ -59,6 +64,7 @@ class Delta(TableFormat):
     def read(self, source: Source, run: Run) -> DataFrame:
         place = Place.of(source.paths[0])
         options = texts({}, source.options)
+        log_in(source, run)
         with reading(self, source, run):
             if not _VERSIONED.search(source.paths[0]) and not any(option(options, name) for name in (*self.time_travel, "readChangeFeed")):
                 version = delta_version(run.engine, place)
@@ -77,6 +83,7 @@ class Delta(TableFormat):
 
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         place = Place.of(output.path or "")
+        log_in(output, run)
         references(df, output.partition_by, run, "/partition_by", top_level=True)
         if output.canonical_mode == "merge":
             return self._merge(df, place, output, run)

@@ -57,6 +57,7 @@ class Jdbc(Format):
     """
 
     name = "jdbc"
+    takes_connection = True
     readable = True
     writable = True
     modes: ClassVar[tuple[str, ...] | None] = ("overwrite", "append", "merge", "ignore", "error")
@@ -70,9 +71,9 @@ class Jdbc(Format):
         "Writing needs a classic Spark session; reading works on Spark Connect, too.",
     )
 
-    def package_for(self, options: Mapping[str, Any], kind: str | None) -> str | None:
+    def packages_for(self, options: Mapping[str, Any], kind: str | None) -> tuple[str, ...]:
         found = _dialect(options, kind)
-        return found.package if found else None
+        return (found.package,) if found and found.package else ()
 
     # --- lint ------------------------------------------------------------------------------------------------------
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:

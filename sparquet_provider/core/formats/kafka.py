@@ -45,6 +45,7 @@ class Kafka(Format):
     """
 
     name = "kafka"
+    takes_connection = True
     readable = True
     writable = True
     modes: ClassVar[tuple[str, ...] | None] = ("append",)

@@ -1,14 +1,21 @@
-"""From a connection to the options of a connector: one function for each kind. Pure; no I/O."""
+"""From a connection to what a connector or a file system gets: one function for each kind."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from ..connections import Connection
+from ..document import Output, Source
+from ..jars import HADOOP_AWS
+
+if TYPE_CHECKING:
+    from ..context import Run
 
 KAFKA_TYPES = ("kafka", "generic")
 
@@ -54,6 +61,38 @@ def aws_login(connection: Connection) -> dict[str, str]:
     if "endpoint" in login:
         login["path.style.access"] = "true"  # other stores than Amazon's have no host name for each bucket
     return login
+
+
+def storage_packages(kind: str | None) -> tuple[str, ...]:
+    """The packages of a connection to an object store."""
+    return (HADOOP_AWS,) if kind == "aws" else ()
+
+
+def log_in(block: Source | Output, run: Run) -> None:
+    """Let the session reach the buckets of a block by its connection, until the run ends.
+
+    Settings that hold for one bucket only: other buckets, and other logins for them, stay as they are.
+    """
+    connection = run.connection(block.connection)
+    if connection is None:
+        return
+    if connection.conn_type != "aws":
+        raise run.fault("CONNECTION_TYPE", "/connection", found=connection.name, type=connection.conn_type, format=block.format, expected="aws")
+    paths = (block.path,) if isinstance(block.path, str) else block.path or ()
+    for path in paths:
+        match = re.match(r"s3a://([^/]+)", path)
+        if match is None:
+            reason = f"the connection {connection.name} leads to S3, and {path} is no place there"
+            raise run.fault("INVALID_COMBINATION", "/path", reason=reason, remedy="Write s3a://bucket/path, or remove connection.")
+        for name, value in aws_login(connection).items():
+            key = f"fs.s3a.bucket.{match.group(1)}.{name}"
+            before = run.spark.conf.get(key, None)
+            if before not in (None, value):
+                reason = f"the bucket {match.group(1)} has another login in this session already"
+                raise run.fault("INVALID_COMBINATION", "/connection", reason=reason, remedy="Name one connection for all blocks of one bucket.")
+            if before is None:
+                run.spark.conf.set(key, value)
+                run.deferred.append(partial(run.spark.conf.unset, key))
 
 
 def snowflake_login(connection: Connection) -> dict[str, str]:
