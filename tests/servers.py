@@ -205,3 +205,18 @@ def kafka() -> Iterator[Server]:
         with running([*java, "kafka.Kafka", str(file)], folder, port, 60):
             extra = {"bootstrap.servers": f"127.0.0.1:{port}", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
             yield Server({"conn_type": "kafka", "login": "tester", "password": PASSWORD, "extra": extra}, f"127.0.0.1:{port}", lambda *_: [])
+
+
+@contextlib.contextmanager
+def s3() -> Iterator[Server]:
+    """An S3 endpoint (moto) with an empty bucket ``lake``."""
+    import sys
+    import urllib.request
+
+    with folder_for("s3") as folder:
+        port = free_port()
+        with running([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], folder, port, 60):
+            endpoint = f"http://127.0.0.1:{port}"
+            urllib.request.urlopen(urllib.request.Request(f"{endpoint}/lake", method="PUT"), timeout=20).close()
+            extra = {"endpoint_url": endpoint, "region_name": "us-east-1"}
+            yield Server({"conn_type": "aws", "login": "AKIATESTER", "password": PASSWORD, "extra": extra}, endpoint, lambda *_: [])

@@ -22,7 +22,10 @@ class Binary(FileFormat):
     spark_name = "binaryFile"
     writable = False
     modes: ClassVar[tuple[str, ...] | None] = ()
-    notes: ClassVar[tuple[str, ...]] = ("A file is one value in memory: for files of more than some hundred megabytes leave content out.",)
+    notes: ClassVar[tuple[str, ...]] = (
+        "A file is one value in memory: for files of more than some hundred megabytes leave content out.",
+        "Spark skips files without content: they give no row.",
+    )
 
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:
         yield from super().check_source(source, at)

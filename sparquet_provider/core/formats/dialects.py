@@ -34,6 +34,8 @@ class Dialect:
     quote: ClassVar[tuple[str, str]] = ('"', '"')
     #: Spark's simple types and what they become in a table that is made.
     types: ClassVar[Mapping[str, str]] = {}
+    #: Types that the database can't compare, and what merge keys become instead.
+    key_types: ClassVar[Mapping[str, str]] = {}
     #: Conditions (SQLSTATE, or the driver's own number) of a table that is not there.
     missing: ClassVar[tuple[str, ...]] = ()
     #: True when emptying a table can be rolled back like any other change.
@@ -316,6 +318,7 @@ class Oracle(Dialect):
         "boolean": "NUMBER(1)", "string": "CLOB", "binary": "BLOB", "date": "DATE", "timestamp": "TIMESTAMP(6) WITH LOCAL TIME ZONE",
         "timestamp_ntz": "TIMESTAMP(6)", "tinyint": "NUMBER(3)", "smallint": "NUMBER(5)", "int": "NUMBER(10)", "bigint": "NUMBER(19)",
     }
+    key_types = {"CLOB": "VARCHAR2(4000)", "BLOB": "RAW(2000)"}
     missing = ("42000/942",)
 
     def url(self, connection: Connection) -> str:

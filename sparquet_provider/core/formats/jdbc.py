@@ -207,7 +207,7 @@ class _Target:
         names = self._names(df)
         stage = (*self.parts[:-1], f"sparquet_stage_{uuid.uuid4().hex[:16]}")
         self._check_engine()
-        with self._staged(df, names, stage) as rows:
+        with self._staged(df, names, stage, keys or []) as rows:
             if self.existing is None:
                 self.database.execute(self.dialect.rename(stage, self.parts[-1]))
                 self.database.commit()
@@ -242,7 +242,7 @@ class _Target:
 
     # --- the staging table -----------------------------------------------------------------------------------------
     @contextmanager
-    def _staged(self, df: DataFrame, names: dict[str, str], stage: tuple[str, ...]) -> Iterator[int]:
+    def _staged(self, df: DataFrame, names: dict[str, str], stage: tuple[str, ...], keys: list[str]) -> Iterator[int]:
         """The rows in a table of their own, and how many; it is gone when the block ends, unless it became the target."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
@@ -250,7 +250,7 @@ class _Target:
         dialect, database = self.dialect, self.database
         staged = dialect.name_of(stage)
         if self.existing is None:
-            statement = dialect.create(staged, self._types(df))
+            statement = dialect.create(staged, self._types(df, keys))
         else:
             statement = dialect.stage(staged, self.name, [dialect.quoted(c) for c in names.values()])
         database.execute(statement)
@@ -295,7 +295,7 @@ class _Target:
             remedy = (f"Rename it to {near!r}, leave" if near else "Leave") + " it out in the output's transformations, or add it to the table."
         return Problem("MERGE_TARGET_COLUMN", self.run.at, {"found": column, "remedy": remedy})
 
-    def _types(self, df: DataFrame) -> dict[str, str]:
+    def _types(self, df: DataFrame, keys: list[str]) -> dict[str, str]:
         """The columns of a table that is made; every one that it can't hold is reported."""
         found = [(f, self.dialect.type_of(f.dataType)) for f in df.schema.fields]
         wrong = [f for f, kind in found if kind is None]
@@ -303,7 +303,9 @@ class _Target:
             where = f"a table of {self.dialect.name}"
             facts = ({"found": f.name, "type": f.dataType.simpleString(), "format": where} for f in wrong)
             raise SparquetError.of(Problem("TYPE_NOT_STORABLE", self.run.at, f) for f in facts)
-        return {self.dialect.quoted(self.dialect.column(f.name)): str(kind) for f, kind in found}
+        comparable = self.dialect.key_types
+        kinds = {f.name: comparable.get(str(kind), str(kind)) if f.name in keys else str(kind) for f, kind in found}
+        return {self.dialect.quoted(self.dialect.column(name)): kind for name, kind in kinds.items()}
 
     def _check_engine(self) -> None:
         query = self.dialect.transactional(self.parts) if self.existing is not None else None

@@ -14,6 +14,7 @@ from ..document import Check, Output, Pipeline, Source
 from ..errors import Problem, pointer
 from ..spec import Spec, members_of
 from ..storage import qualified
+from .logins import log_in
 from .options import option
 from .places import is_location, overlap
 
@@ -59,6 +60,7 @@ def refuse_overwriting_source(df: DataFrame, output: Output, run: Run) -> None:
     """Raise SOURCE_OVERWRITTEN when writing would remove files that the frame reads, through whatever view or join."""
     if not _replaces_files(output) or not output.path:
         return
+    log_in(output, run)  # a file system that was once opened without the login keeps being without it
     target = qualified(run.engine, output.path)
     for root in sorted(run.engine.input_roots(df)):
         if overlap(root, target):
