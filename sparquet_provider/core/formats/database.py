@@ -38,6 +38,18 @@ _VALUES = (
 )
 
 
+#: Our spellings of Spark's options for parallel reads.
+PARALLEL = {"partition_column": "partitionColumn", "num_partitions": "numPartitions", "lower_bound": "lowerBound", "upper_bound": "upperBound"}
+#: Options that we read ourselves; the others are passed to Spark.
+OWN = ("url", "user", "password", "driver", "dialect", "query", "dbtable", "merge_keys", "truncate", *PARALLEL, *PARALLEL.values())
+
+
+def either(options: Mapping[str, Any], name: str) -> Any:
+    """The value of an option in our spelling, or in Spark's."""
+    found = option(options, name)
+    return option(options, PARALLEL[name]) if found is None else found
+
+
 @dataclass(frozen=True)
 class Address:
     """Where a block's database is, and what its driver gets: ``login`` holds user, password and properties."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +12,7 @@ from ..engine import observed
 from ..errors import Problem, nearest
 from ..jars import KAFKA
 from .base import Format, Written
-from .faults import no_connector, reading, sentence
+from .faults import no_connector, reading
 from .logins import KAFKA_TYPES, kafka_login
 from .options import check_path, check_scope, does_nothing, is_true, option, texts, without
 
@@ -26,6 +27,8 @@ RECORD = ("key", "value", "headers", "topic", "partition")
 _SERVERS = "kafka.bootstrap.servers"
 _CHOICES = ("assign", "subscribePattern")
 _OWN = ("raw", "key")
+#: What Kafka's client says of a broker that refuses the login, or does not answer.
+_SAID = re.compile(r"org\.apache\.kafka\.common\.errors\.(\w*(?:Authentication|Authorization|Timeout)Exception): ([^\n]*)")
 
 
 class Kafka(Format):
@@ -141,9 +144,11 @@ class Kafka(Format):
     def _fault(self, error: Exception, output: Output, run: Run) -> Exception:
         if no_connector(error):
             return run.fault("CONNECTOR_MISSING", "/format", cause=error, found=self.name, expected=KAFKA)
-        if "TimeoutException" in str(error) or "Failed to construct kafka" in str(error):
-            return run.fault("SERVER_UNREACHABLE", "/connection" if output.connection else "/options", cause=error, found="kafka", reason=sentence(error))
-        return error
+        said = _SAID.search(str(error))
+        if said is None:
+            return error
+        code = "LOGIN_REFUSED" if "Auth" in said.group(1) else "SERVER_UNREACHABLE"
+        return run.fault(code, "/connection" if output.connection else "/options", cause=error, found="the broker", reason=said.group(2).rstrip(". "))
 
 
 def _check_servers(block: Source | Output, at: str) -> Iterator[Problem]:
