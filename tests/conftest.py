@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import base64
 import os
 import shutil
 import subprocess
@@ -142,6 +143,8 @@ os.environ.update({
     "AIRFLOW__CORE__PLUGINS_FOLDER": str(AIRFLOW_HOME / "plugins"),
     "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{AIRFLOW_HOME}/airflow.db",
     "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    # Otherwise each process makes a key of its own, and none can read the connections that another one stored.
+    "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(b"one key for every process here!!").decode(),
     "AIRFLOW_CONN_SPARK_DEFAULT": '{"conn_type": "spark", "host": "local[2]"}',
 })
 

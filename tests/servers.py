@@ -189,8 +189,8 @@ def kafka() -> Iterator[Server]:
 
     from sparquet_provider.core.jars import resolve
 
-    # Spark's own jars hold what the broker needs beside its own: loggers, JSON, Scala.
-    path = ":".join([*resolve([KAFKA_BROKER]), f"{Path(pyspark.__file__).parent}/jars/*"])
+    # The whole folder: resolve leaves out jars whose names Spark has, too, and one of them is another thing of the same name.
+    path = f"{Path(resolve([KAFKA_BROKER])[0]).parent}/*:{Path(pyspark.__file__).parent}/jars/*"
     java = [shutil.which("java") or "java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path]
     with folder_for("kafka") as folder:
         port, controller = free_port(), free_port()
