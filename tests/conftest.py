@@ -27,9 +27,12 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get(
 def jars() -> list[str]:
     """The connector jars, from the cache or fetched once: all that any test needs, since there is one session."""
     from sparquet_provider.core.formats.dialects import MariaDB, PostgreSQL
-    from sparquet_provider.core.jars import AVRO, DELTA, ICEBERG, KAFKA, resolve
+    from sparquet_provider.core.jars import AVRO, DELTA, HADOOP_AWS, ICEBERG, KAFKA, resolve
 
-    return resolve([DELTA, ICEBERG, AVRO, KAFKA, str(PostgreSQL.package), str(MariaDB.package)])
+    # hadoop-aws asks for all of AWS in one jar of 640 MB; these three modules are what S3 needs.
+    aws = [HADOOP_AWS, *(f"software.amazon.awssdk:{module}:2.29.52" for module in ("s3", "s3-transfer-manager", "sts"))]
+    connectors = resolve([DELTA, ICEBERG, AVRO, KAFKA, str(PostgreSQL.package), str(MariaDB.package)])
+    return [*connectors, *resolve(aws, exclude=["software.amazon.awssdk:bundle", "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3"])]
 
 
 @pytest.fixture(scope="session")

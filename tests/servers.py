@@ -189,8 +189,9 @@ def kafka() -> Iterator[Server]:
 
     from sparquet_provider.core.jars import resolve
 
-    # The whole folder: resolve leaves out jars whose names Spark has, too, and one of them is another thing of the same name.
-    path = f"{Path(resolve([KAFKA_BROKER])[0]).parent}/*:{Path(pyspark.__file__).parent}/jars/*"
+    # Spark's jars first: theirs is the one logger. Then the whole folder: resolve leaves out jars whose names Spark has, too,
+    # and one of them (metrics-core) is another thing of the same name.
+    path = f"{Path(pyspark.__file__).parent}/jars/*:{Path(resolve([KAFKA_BROKER])[0]).parent}/*"
     java = [shutil.which("java") or "java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path]
     with folder_for("kafka") as folder:
         port, controller = free_port(), free_port()
