@@ -27,6 +27,7 @@ RECORD = ("key", "value", "headers", "topic", "partition")
 _SERVERS = "kafka.bootstrap.servers"
 _CHOICES = ("assign", "subscribePattern")
 _OWN = ("raw", "key")
+_OLDER = "spark.sql.sources.useV1SourceList"
 #: What Kafka's client says of a broker that refuses the login, or does not answer.
 _SAID = re.compile(r"org\.apache\.kafka\.common\.errors\.(\w*(?:Authentication|Authorization|Timeout)Exception): ([^\n]*)")
 
@@ -105,8 +106,11 @@ class Kafka(Format):
         options = {**self._login(output, run), **texts({}, without(output.options, _OWN))}
         if "topic" not in {name.casefold() for name in records.columns}:
             options["topic"] = output.path or ""
+        # Spark's older way of writing, which kafka takes by default, runs a query of its own, where no observation is seen.
+        older = str(run.spark.conf.get(_OLDER, ""))
         try:
-            watched.write.format("kafka").mode("append").options(**options).save()
+            with run.engine.setting(_OLDER, ",".join(name for name in older.split(",") if name != "kafka")):
+                watched.write.format("kafka").mode("append").options(**options).save()
         except Exception as error:
             raise self._fault(error, output, run) from error
         values = observed(observation, run.engine)

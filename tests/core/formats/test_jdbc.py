@@ -160,6 +160,24 @@ def test_append_adds_and_reports(shop: Shop) -> None:
     assert (result.rows_written, shop.all(table)) == (2, [("1", "a"), ("2", "b"), ("3", None)]), result.message
 
 
+def test_the_staged_rows_are_compared_with_what_the_engine_saw(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparquet_provider.core.formats import staging
+
+    seen: list[Any] = []
+
+    def fewer(observation: Any, engine: Any) -> Any:
+        seen.append(observed(observation, engine))
+        return {"rows": 1}
+
+    observed = staging.observed
+    monkeypatch.setattr(staging, "observed", fewer)
+    table = shop.table(DDL, "(1, 'a')")
+    result = shop.write([(2, "b"), (3, "c")], SCHEMA, table, "append", DROP)
+    assert seen == [{"rows": 2}], "the engine counts the rows of this write"
+    assert codes(result) == [("WRITE_CONFLICT", "/output/path")] and result.error.retryable
+    assert shop.all(table) == [("1", "a")]
+
+
 def test_an_append_that_fails_leaves_nothing(shop: Shop) -> None:
     table = shop.table(DDL, "(1, 'old')")
     result = shop.write([(5, "new"), (1, "secret value")], SCHEMA, table, "append", DROP)

@@ -76,7 +76,7 @@ def test_offsets_bound_a_read(topics: Topics, topic: str) -> None:
     schema = "value STRING, partition INT"
     topics.write([(f"v{i}", 0) for i in range(5)], schema, topic)
     offsets = {"startingOffsets": {topic: {"0": 1, "1": 0}}, "endingOffsets": {topic: {"0": 4, "1": 0}}}
-    assert [v for v, in topics.read(topic, ("value",), **offsets)[1]] == ["v1", "v2", "v3"]
+    assert [offset for offset, in topics.read(topic, ("offset",), **offsets)[1]] == [1, 2, 3]
     other = f"{topic}b"
     topics.write([("w", 0)], schema, other)
     assert len(topics.read([topic, other], ("value",))[1]) == 6
