@@ -16,6 +16,7 @@ from typing import Any
 from . import __version__
 from .core import bundle
 from .core.__main__ import load_extension
+from .core.connections import Connections
 from .core.errors import Problem, SparquetError
 from .core.faults import quiet_spark_errors
 from .core.gates import as_check, kind_of, validations_of
@@ -145,7 +146,7 @@ def _finish(result: PipelineResult, args: argparse.Namespace, words: Callable[[P
 
 def _settings(tree: dict[str, Any], master: str, conf: dict[str, Any]) -> dict[str, str]:
     """The session's settings, as an operator would submit them; connector jars come from the cache on a local master."""
-    chosen = settle(tree, master=master, conf=conf)
+    chosen = settle(tree, master=master, conf=conf, kind_of=Connections().kind)
     if not chosen.packages:
         return chosen.conf
     if is_local(master):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
+import base64
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import servers
+from tests.servers import free_port, wait_for_port
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -23,10 +25,28 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get(
 
 @pytest.fixture(scope="session")
 def jars() -> list[str]:
-    """The connector jars, from the cache or fetched once."""
-    from sparquet_provider.core.jars import DELTA, ICEBERG, resolve
+    """The connector jars, from the cache or fetched once: all that any test needs, since there is one session."""
+    from sparquet_provider.core.formats.dialects import MariaDB, PostgreSQL
+    from sparquet_provider.core.jars import AVRO, DELTA, HADOOP_AWS, ICEBERG, KAFKA, resolve
 
-    return resolve([DELTA, ICEBERG])
+    # hadoop-aws asks for all of AWS in one jar of 640 MB; these three modules are what S3 needs.
+    aws = [HADOOP_AWS, *(f"software.amazon.awssdk:{module}:2.29.52" for module in ("s3", "s3-transfer-manager", "sts"))]
+    connectors = resolve([DELTA, ICEBERG, AVRO, KAFKA, str(PostgreSQL.package), str(MariaDB.package)])
+    return [*connectors, *resolve(aws, exclude=["software.amazon.awssdk:bundle", "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3"])]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[servers.Server]:
+    """A PostgreSQL server for all tests of this run."""
+    with servers.postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[servers.Server]:
+    """A MariaDB server for all tests of this run."""
+    with servers.mariadb() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -112,25 +132,6 @@ def _connect_session(conf: dict[str, str], folder: Path):
         server.wait(30)
 
 
-def free_port() -> int:
-    """A port on loopback that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_for_port(port: int, seconds: float, process: subprocess.Popen[bytes]) -> None:
-    """Wait, bounded, until something listens; fail when the process ends first."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.2)
-    raise TimeoutError(f"nothing listens on port {port} after {seconds} s")
-
-
 # --- Airflow -------------------------------------------------------------------------------------------------------
 # Set before anything imports airflow: its own home, no examples, no plugins of this machine.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="sparquet-airflow-"))
@@ -145,6 +146,8 @@ os.environ.update({
     "AIRFLOW__CORE__PLUGINS_FOLDER": str(AIRFLOW_HOME / "plugins"),
     "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{AIRFLOW_HOME}/airflow.db",
     "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    # Otherwise each process makes a key of its own, and none can read the connections that another one stored.
+    "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(b"one key for every process here!!").decode(),
     "AIRFLOW_CONN_SPARK_DEFAULT": '{"conn_type": "spark", "host": "local[2]"}',
 })
 

@@ -157,6 +157,20 @@ def test_a_pipeline_that_lost_its_output_is_still_named(write: Any, capsys: pyte
         assert "'output' is missing" in capsys.readouterr().out
 
 
+def test_explain_lists_the_packages(write: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP", "mysql://me:never-shown@db/shop")
+    jdbc = {"format": "jdbc", "path": "t"}
+    document = {
+        "name": "x", "input": {"format": "avro", "path": "/a"},
+        "outputs": [{**jdbc, "connection": "shop"}, {**jdbc, "connection": "unknown", "mode": "append"}],
+    }
+    assert cli.main(["explain", write("p.json", document)]) == cli.SUCCESS
+    said = capsys.readouterr().out
+    assert "/outputs/0: jdbc t (overwrite), connection shop" in said and "never-shown" not in said
+    assert [line.split(":")[-2] for line in said.partition("packages\n")[2].splitlines()[:2]] == ["spark-avro_2.13", "mysql-connector-j"]
+    assert said.rstrip().endswith("/outputs/1: the driver of the connection unknown")
+
+
 # --- a real run ----------------------------------------------------------------------------------------------------
 EXTENSION = """
 from sparquet_provider.core import BaseCheck, CheckResult

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -20,6 +19,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from tests.servers import free_port, initdb
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Seconds for one wait. Each ends as soon as what it waits for is there; a machine that other work keeps busy is slow.
@@ -71,12 +72,6 @@ def test_what_the_image_copies_is_not_ignored() -> None:
 
 
 # --- the same services, as processes ----------------------------------------------------------------------------------
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def wait_for(what: str, ready: Callable[[], Any], alive: Callable[[], None]) -> Any:
     """The first true value of ``ready``; an AssertionError that names ``what`` when time is over."""
     end = time.monotonic() + LIMIT
@@ -145,23 +140,9 @@ class Services:
 
     def start_postgres(self, folder: Path) -> None:
         """PostgreSQL of this machine with the user, password and database of the compose file; never as root."""
-        binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-        assert binaries, "PostgreSQL is missing; install it with: apt-get install postgresql"
-        user: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            account = pwd.getpwnam("postgres")
-            os.chown(folder, account.pw_uid, account.pw_gid)
-            user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
         wanted = self.services["postgres"]["environment"]
-        password = folder / "password"
-        password.write_text(wanted["POSTGRES_PASSWORD"], encoding="utf-8")
-        password.chmod(0o644)
-        data = folder / "data"
-        options = [f"--username={wanted['POSTGRES_USER']}", f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-sync"]
-        made = subprocess.run([str(binaries[-1] / "initdb"), *options, "--pgdata", str(data)], capture_output=True, text=True, cwd=folder, **user)
-        assert made.returncode == 0, made.stderr
-        settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"]
-        self.launch("postgres", [str(binaries[-1] / "postgres"), "-D", str(data), "-p", str(self.database), *settings], {}, cwd=folder, **user)
+        command, account = initdb(folder, wanted["POSTGRES_USER"], wanted["POSTGRES_PASSWORD"])
+        self.launch("postgres", [*command, "-p", str(self.database)], {}, cwd=folder, **account)
         wait_for("PostgreSQL", lambda: listens(self.database), self.all_alive)
         import psycopg2
 

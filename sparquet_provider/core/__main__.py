@@ -18,6 +18,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from .connections import Connection
 from .errors import Problem, SparquetError
 from .faults import quiet_spark_errors
 from .load import Loaded
@@ -36,7 +37,8 @@ def main(argv: list[str] | None = None) -> None:
     if len(args) != 1:
         sys.exit("usage: sparquet_driver.py REQUEST (the file that the operator wrote)")
     request = RunRequest.read(args[0])
-    hide = Scrubber([*values(request.params), *values(plain_tree(request.tree))])
+    logins = {secret for name, fields in request.connections.items() for secret in Connection.of(name, fields).secrets}
+    hide = Scrubber([*values(request.params), *values(plain_tree(request.tree)), *logins])
     _log_to_stdout(hide)
     try:
         result = answer(request)
@@ -51,7 +53,10 @@ def main(argv: list[str] | None = None) -> None:
 def answer(request: RunRequest) -> PipelineResult:
     """Run what the request asks for."""
     sparquet = Sparquet()
-    options = Options(literals=request.literals, input_view=request.input_view, run_id=request.run_id, params=mask(request.params), watermark=request.watermark)
+    options = Options(
+        literals=request.literals, input_view=request.input_view, run_id=request.run_id, params=mask(request.params), watermark=request.watermark,
+        connections=request.connections,
+    )
     try:
         for extension in request.extensions:
             load_extension(extension, sparquet)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .connections import Connections
 from .context import Run
 from .document import Rule
 from .engine import Engine
@@ -43,9 +44,12 @@ class Cola:
     for result in Cola().run(df, [{"type": "missing_percent", "column": "cpf", "must_be": "< 5%", "warn": "= 0"}]):
         print(result)  # [WARN] missing_percent(cpf): missing_percent(cpf) = 2% satisfies must_be (< 5%) but breaks warn (= 0)
     ```
+
+    ``connections`` are the servers that sources of rules name, as for ``Sparquet``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, connections: Mapping[str, Any] | None = None) -> None:
+        self._connections = dict(connections or {})
         self.registry = Registry()
 
     @property
@@ -129,7 +133,7 @@ class Cola:
 
     def _context(self, df: DataFrame, as_of: str | None = None) -> Run:
         spark = df.sparkSession
-        return Run(spark, Engine(spark), dt.datetime.now(dt.timezone.utc), self._read, _no_steps, as_of=as_of)
+        return Run(spark, Engine(spark), dt.datetime.now(dt.timezone.utc), self._read, _no_steps, as_of=as_of, connections=Connections(self._connections))
 
     def _read(self, source: Source, run: Run) -> DataFrame:
         df: DataFrame = self.registry.lookup("reader", source.format).read(source, run)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .connections import Connection, Connections
 from .errors import Problem, SparquetError
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class Run:
     columns of one name. ``uncounted`` is the reason why no figures may be taken here (a throwaway copy, a join's side).
     ``name`` and ``run_id`` tell this run from others in a history. ``as_of`` is the clock of freshness, the start of the
     run when absent. ``sample_rows`` is how many rows of data a message may show. ``schemas`` are the document's named
-    schemas. ``watermark`` is the mark of the previous run, ``mark`` the one
-    of this run.
+    schemas. ``watermark`` is the mark of the previous run, ``mark`` the one of this run. ``connections`` are the servers that
+    blocks name.
     """
 
     spark: SparkSession
@@ -66,6 +67,7 @@ class Run:
     watermark: Mapping[str, Any] = field(default_factory=dict)
     mark: dict[str, Any] = field(default_factory=dict)
     sample_rows: int = 0
+    connections: Connections = field(default_factory=Connections)
 
     def placed(self, at: str) -> Run:
         """The same run, standing at another place of the document."""
@@ -81,6 +83,10 @@ class Run:
     def fault(self, code: str, at: str = "", *, cause: BaseException | None = None, **facts: Any) -> SparquetError:
         """An error at this place, to be raised by the caller."""
         return SparquetError(code, self.at + at, cause=cause, **facts)
+
+    def connection(self, name: str | None) -> Connection | None:
+        """The connection that the block at this place names; None when it names none."""
+        return self.connections.find(name, self.at + "/connection") if name else None
 
     def read(self, source: Source, at: str) -> DataFrame:
         """Read another source (the right side of a join)."""

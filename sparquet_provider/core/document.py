@@ -105,6 +105,7 @@ class Source(Spec):
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
     read: Annotated[ReadBlock | None, Field("Another place for schema.", example={"schema": "id INT, name STRING"})] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
+    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
@@ -116,6 +117,7 @@ class Source(Spec):
             yield Problem("KEYS_EXCLUDE", at + "/schema", {"found": "schema and read.schema", "reason": "each is the schema of the source"})
         if self.path is not None and not (self.path.strip() if isinstance(self.path, str) else self.path):
             yield Problem("EMPTY_VALUE", at + "/path", {"expected": "a path or a name", "hint": ""})
+        yield from check_connection(self.connection, at)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -152,9 +154,13 @@ class Output(Spec):
         ),
     ] = field(default_factory=dict)
     transformations: Annotated[tuple[Step, ...], Field("Steps for this destination only.", example=[{"type": "distinct"}])] = ()
+    connection: Annotated[str | None, Field("The Airflow connection that has host, user and password.", example="my_pg", runtime=False)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", self.format.lower())
+
+    def check(self, at: str) -> Iterator[Problem]:
+        yield from check_connection(self.connection, at)
 
     @property
     def merge_keys(self) -> tuple[str, ...]:
@@ -169,6 +175,12 @@ class Output(Spec):
         """The mode in lower case, for built-in writers; ``upsert`` is ``merge``."""
         mode = self.mode.casefold()
         return "merge" if mode == "upsert" else mode
+
+
+def check_connection(name: str | None, at: str) -> Iterator[Problem]:
+    """A connection without a name."""
+    if name is not None and not name.strip():
+        yield Problem("EMPTY_VALUE", at + "/connection", {"expected": "the name of a connection", "hint": ""})
 
 
 def check_instant(text: str | None, at: str) -> Iterator[Problem]:
@@ -270,8 +282,10 @@ class Rule(Spec):
 
 
 def _without_options(value: Any) -> Any:
-    """A source without its options, which may hold a password that changes."""
-    return {k: v for k, v in value.items() if k != "options"} if isinstance(value, Mapping) and "format" in value else value
+    """A source without its options, which may hold a password that changes, and without a connection that it has not."""
+    if not isinstance(value, Mapping) or "format" not in value:
+        return value
+    return {k: v for k, v in value.items() if k != "options" and (k, v) != ("connection", None)}
 
 
 #: Keys of every rule that say nothing about what is measured.

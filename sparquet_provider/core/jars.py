@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 from .errors import SparquetError
@@ -19,13 +20,38 @@ DELTA = "io.delta:delta-spark_4.1_2.13:4.3.1"
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
 
 
+def spark_version() -> str:
+    """The version that Spark's own modules must have: of the installed pyspark, otherwise the tested one."""
+    try:
+        return metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        return "4.1.1"
+
+
+#: Modules of Spark that its distribution does not bring.
+AVRO = f"org.apache.spark:spark-avro_2.13:{spark_version()}"
+HADOOP_AWS = "org.apache.hadoop:hadoop-aws:3.4.2"  # of the Hadoop that Spark 4.1 brings
+KAFKA = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version()}"
+
+
+def artifact_of(package: str) -> str:
+    """The name of a package's jar, without versions of itself, Scala and Spark: ``delta-spark`` of ``io.delta:delta-spark_4.1_2.13:4.3.1``."""
+    return re.sub(r"([-_][\d.]+)+$", "", package.split(":")[1])
+
+
 def default_cache() -> Path:
     """Where jars are kept: ``$SPARQUET_HOME/jars``, by default ``~/.cache/sparquet/jars``."""
     return Path(os.environ.get("SPARQUET_HOME", Path.home() / ".cache" / "sparquet")) / "jars"
 
 
 def resolve(
-    packages: Iterable[str], *, cache: Path | None = None, spark_submit: str = "spark-submit", timeout: float = 600, env: dict[str, str] | None = None
+    packages: Iterable[str],
+    *,
+    exclude: Iterable[str] = (),
+    cache: Path | None = None,
+    spark_submit: str = "spark-submit",
+    timeout: float = 600,
+    env: dict[str, str] | None = None,
 ) -> list[str]:
     """The jar files of Maven packages, without those that Spark brings itself.
 
@@ -34,6 +60,7 @@ def resolve(
 
     Args:
         packages: coordinates ``group:artifact:version``.
+        exclude: ``group:artifact`` of packages that are not fetched although others ask for them.
         cache: the folder to keep them in (:func:`default_cache`).
         spark_submit: the binary to resolve with.
         timeout: seconds for the download.
@@ -45,18 +72,18 @@ def resolve(
     Raises:
         SparquetError: CONNECTOR_MISSING when the packages could not be fetched.
     """
-    wanted = sorted({p.strip() for p in packages if p.strip()})
+    wanted, left_out = sorted({p.strip() for p in packages if p.strip()}), sorted(exclude)
     if not wanted:
         return []
     cache = cache or default_cache()
-    folder = cache / hashlib.sha256(",".join(wanted).encode()).hexdigest()[:16]
+    folder = cache / hashlib.sha256(",".join([*wanted, *(f"-{name}" for name in left_out)]).encode()).hexdigest()[:16]
     if not folder.exists():
-        _fetch(wanted, folder, spark_submit, timeout, env)
+        _fetch(wanted, left_out, folder, spark_submit, timeout, env)
     own = _spark_artifacts(spark_submit)
     return sorted(str(jar) for jar in folder.glob("*.jar") if _fetched_artifact(jar.name) not in own)
 
 
-def _fetch(packages: list[str], folder: Path, spark_submit: str, timeout: float, env: dict[str, str] | None) -> None:
+def _fetch(packages: list[str], exclude: list[str], folder: Path, spark_submit: str, timeout: float, env: dict[str, str] | None) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as temporary:
         script = Path(temporary) / "nothing.py"
@@ -67,6 +94,7 @@ def _fetch(packages: list[str], folder: Path, spark_submit: str, timeout: float,
             "local[1]",
             "--packages",
             ",".join(packages),
+            *(["--exclude-packages", ",".join(exclude)] if exclude else []),
             "--conf",
             f"spark.jars.ivy={temporary}/ivy",
             "--conf",

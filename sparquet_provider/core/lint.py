@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from importlib import metadata
 from typing import Any, TypeVar
 
 from .document import Check, Output, Pipeline, Rule, Source, Step
@@ -13,12 +12,17 @@ from .errors import Problem, nearest, pointer
 from .formats.base import Format
 from .formats.options import does_nothing, is_true
 from .formats.safety import document_conflicts
+from .jars import DELTA, ICEBERG, spark_version
 from .prepare.contract import PLACES, Contract
 from .registry import Registry
+from .secrets import embedded, is_secret
 from .spec import Parse, members_of, texts
-from .text import plain, variables_in
+from .text import from_parameter, plain, variables_in
 
 D = TypeVar("D", Pipeline, Check)
+
+#: A text that is a placeholder as a whole.
+_PLACEHOLDER = re.compile(r"\{{1,2}\s*[A-Za-z_]\w*\s*\}{1,2}")
 
 #: Order in which the parts of a document run, whatever the order of its keys.
 _RUN_ORDER = ("input", "source", *members_of(Contract), "transformations", "validations", "output", "outputs")
@@ -58,6 +62,7 @@ def _lint(
     problems = parse.problems
     problems += check_formats(parse, types, unknown_types)
     problems += _check_variables(parse, tree, strict)
+    problems += _plain_secrets(tree)
     if isinstance(tree, Mapping):
         problems += _check_packages(tree)
     if document is not None:
@@ -83,6 +88,7 @@ def _check_source(source: Source, at: str, types: Registry, unknown: bool) -> It
     found: Format | None = types.lookup("reader", source.format)
     if found is not None:
         yield from found.check_source(source, at)
+        yield from _check_connection(source, found, at)
     elif types.lookup("writer", source.format) is not None:
         yield Problem("FORMAT_NOT_READABLE", at + "/format", {"found": source.format, "expected": types.names("reader")})
     elif not unknown:
@@ -103,6 +109,13 @@ def _check_output(output: Output, at: str, types: Registry, unknown: bool) -> It
     if is_true(output.options, "comments") and type(found).comment is Format.comment:
         yield does_nothing(at + "/options/comments", "comments", f"for the format {output.format}", "write to a table of Delta or Iceberg")
     yield from found.check_output(output, at)
+    yield from _check_connection(output, found, at)
+
+
+def _check_connection(block: Source | Output, found: Format, at: str) -> Iterator[Problem]:
+    if block.connection is not None and not found.takes_connection:
+        reason, remedy = f"the format {block.format} takes no connection", "Remove it; the session's settings (spark.configs) hold such logins."
+        yield Problem("INVALID_COMBINATION", at + "/connection", {"reason": reason, "remedy": remedy})
 
 
 def _unknown_format(kind: str, name: str, at: str, types: Registry) -> Problem:
@@ -147,13 +160,33 @@ def _in_run_order(raw: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, An
             yield from _in_run_order(item, at + pointer(i))
 
 
+# --- logins --------------------------------------------------------------------------------------------------------
+def _plain_secrets(raw: Any, at: str = "") -> Iterator[Problem]:
+    """Logins that stand in the options of a block; those that come from a parameter are not in the document."""
+    if isinstance(raw, Mapping):
+        options = raw.get("options")
+        if isinstance(raw.get("format"), str) and isinstance(options, Mapping):
+            for key, value in options.items():
+                name = plain(str(key))
+                if _is_login(name, value):
+                    yield Problem("SECRET_IN_DOCUMENT", at + pointer("options", name), {"found": name}, "warning")
+        for key, value in raw.items():
+            yield from _plain_secrets(value, at + pointer(plain(str(key))))
+    elif isinstance(raw, list):
+        for i, value in enumerate(raw):
+            yield from _plain_secrets(value, at + pointer(i))
+
+
+def _is_login(name: str, value: Any) -> bool:
+    if not isinstance(value, str) or not value or from_parameter(value) or _PLACEHOLDER.fullmatch(value.strip()):
+        return False
+    return name.casefold() in ("user", "username", "sfuser") or is_secret(name) or bool(embedded(value))
+
+
 # --- packages ------------------------------------------------------------------------------------------------------
 def spark_line() -> str:
     """The Spark line that packages must fit, such as ``4.1``: of the installed pyspark, otherwise the tested one."""
-    try:
-        return ".".join(metadata.version("pyspark").split(".")[:2])
-    except metadata.PackageNotFoundError:
-        return "4.1"
+    return ".".join(spark_version().split(".")[:2])
 
 
 def _check_packages(tree: Mapping[str, Any]) -> Iterator[Problem]:
@@ -169,8 +202,6 @@ def _check_packages(tree: Mapping[str, Any]) -> Iterator[Problem]:
 
 def package_for_this_spark(package: str) -> str:
     """The package itself when it fits this Spark and Scala line, otherwise the one that does."""
-    from .jars import DELTA, ICEBERG
-
     group, _, rest = package.partition(":")
     artifact, _, version = rest.partition(":")
     line = spark_line()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .connections import Connections
 from .document import Check, Output, Pipeline, Rule, Source, Step, Validations, walk
 from .errors import pointer
+from .packages import packages_of
 from .quality.engine import OBSERVABLE, code_of, placed
 
 
@@ -101,8 +103,8 @@ def sources_of(document: Pipeline | Check) -> Iterator[tuple[str, Source]]:
                 yield at + pointer(key), source
 
 
-def explain(document: Pipeline | Check) -> list[str]:
-    """The plan in words: what is read once, what each pass measures, what is written where."""
+def explain(document: Pipeline | Check, connections: Connections | None = None) -> list[str]:
+    """The plan in words: what is read once, what each pass measures, what is written where, which packages that takes."""
     decided = plan(document)
     lines = [f"{'check' if isinstance(document, Check) else 'pipeline'} {document.name}", "read"]
     lines += [f"  {at}: {describe_source(source)}" for at, source in sources_of(document)]
@@ -123,7 +125,22 @@ def explain(document: Pipeline | Check) -> list[str]:
         lines += [f"  {at}: {describe_output(output)}" for at, output in document.destinations]
     if document.validations is not None and document.validations.report is not None:
         lines.append(f"  /validations/report: {describe_output(document.validations.report)}, one row per rule, in every mode")
-    return lines
+    packages = list(_packages(document, connections or Connections()))
+    return [*lines, "packages", *packages] if packages else lines
+
+
+def _packages(document: Pipeline | Check, connections: Connections) -> Iterator[str]:
+    blocks: list[tuple[str, Source | Output]] = [*sources_of(document), *document.destinations]
+    if (validations := document.validations) is not None:
+        blocks += [("/validations/report", validations.report)] if validations.report else []
+        blocks += [(f"/validations/outputs/{key}", side) for key, side in (validations.outputs.sides if validations.outputs else ())]
+    for at, block in blocks:
+        kind = connections.kind(block.connection) if block.connection else None
+        packages = packages_of(block.format, block.options, kind)
+        if packages:
+            yield f"  {at}: {', '.join(packages)}"
+        elif block.connection and block.format == "jdbc":
+            yield f"  {at}: the driver of the connection {block.connection}"
 
 
 def _explain_validations(validations: Validations, decided: Plan) -> Iterator[str]:
@@ -180,11 +197,13 @@ def sides_together(validations: Validations) -> tuple[bool, str]:
 
 def describe_source(source: Source) -> str:
     """A source in a few words, without its options (they may hold secrets)."""
-    return f"{source.format} {', '.join(source.paths)}".rstrip()
+    by = f" (connection {source.connection})" if source.connection else ""
+    return f"{source.format} {', '.join(source.paths)}".rstrip() + by
 
 
 def describe_output(output: Output) -> str:
     """A destination in a few words, without its options."""
-    by = f", partitioned by {', '.join(output.partition_by)}" if output.partition_by else ""
+    by = f", connection {output.connection}" if output.connection else ""
+    by += f", partitioned by {', '.join(output.partition_by)}" if output.partition_by else ""
     steps = f", after {len(output.transformations)} steps of its own" if output.transformations else ""
     return f"{output.format} {output.path or ''} ({output.mode}){by}{steps}"

@@ -17,6 +17,7 @@ from .custom import adapt_check, adapt_reader, adapt_transformation, adapt_write
 from .document import Rule, Step
 from .errors import Problem
 from .formats.base import Format
+from .formats.connectors import connector_formats
 from .quality import checks
 
 Kind = Literal["transformation", "validator", "reader", "writer"]
@@ -36,8 +37,8 @@ def built_in_rules() -> dict[str, type[Rule]]:
 
 @cache
 def built_in_formats() -> dict[str, Format]:
-    """The formats that come with the package, by name; one module each under ``formats/``."""
-    return {f.name: f for f in (c() for c in _classes(formats, Format) if c.name)}
+    """The formats that come with the package, by name; one module each under ``formats/``, and the table of connectors."""
+    return {f.name: f for f in [*(c() for c in _classes(formats, Format) if c.name), *connector_formats()]}
 
 
 def _classes(package: Any, base: type) -> list[Any]:

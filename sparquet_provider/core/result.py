@@ -178,6 +178,7 @@ class RunRequest:
         input_view: ``{"name": …, "type": "session"|"global"}`` publishes the input as a view.
         watermark: the mark of the previous run.
         extensions: modules whose ``register(sparquet)`` adds custom types.
+        connections: the servers and logins that the document names, by name; they stand nowhere else.
     """
 
     task: Literal["run", "check"]
@@ -192,6 +193,7 @@ class RunRequest:
     strict: bool = True
     files: dict[str, str] = field(default_factory=dict)
     run_id: str = ""
+    connections: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
     format_version: int = FORMAT_VERSION
 
     def write(self, path: str | Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import time
+import traceback
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .columns import Columns, quoted
+from .connections import Connections
 from .context import Run, Stopped
 from .document import Check, Output, Pipeline, Rule, Source, Step, Validations
 from .engine import Engine, observed
@@ -49,6 +51,7 @@ class Options:
         run_id: names the run in result and report.
         params: the effective parameters, for the record (already masked).
         watermark: the mark that the previous run returned; None or empty reads everything.
+        connections: servers and logins by the names that blocks use; see :mod:`connections`.
     """
 
     input_df: DataFrame | None = None
@@ -57,6 +60,7 @@ class Options:
     run_id: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     watermark: Mapping[str, Any] | None = None
+    connections: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def execute(
@@ -76,7 +80,7 @@ class _Execution:
         self.ctx = Run(
             spark, self.engine, now, self._read, self._chain, dict(options.literals), warnings=[*warnings, *registry.problems],
             name=document.name, run_id=run_id, sample_rows=validations.sample_rows if validations else 0,
-            schemas=document.schemas, watermark=dict(self.options.watermark or {}),
+            schemas=document.schemas, watermark=dict(self.options.watermark or {}), connections=Connections(options.connections),
         )
         self.result = PipelineResult(document.name, run_id=run_id, started_at=now.isoformat(), params=dict(options.params))
         self.kept: list[DataFrame] = []
@@ -86,7 +90,7 @@ class _Execution:
     def run(self) -> PipelineResult:
         started, result = time.monotonic(), self.result
         before = self.engine.last_execution()
-        for line in explain(self.document):
+        for line in explain(self.document, self.ctx.connections):
             log.info("plan: %s", line)
         try:
             self._sequence()
@@ -246,7 +250,7 @@ class _Execution:
         report = validations.report
         if report is None:
             return rules
-        earlier = Source(format=report.format, path=report.path, options=report.options)
+        earlier = Source(format=report.format, path=report.path, options=report.options, connection=report.connection)
         return [(at, replace(r, history=earlier) if isinstance(r, VolumeAnomaly) and r.history is None else r) for at, r in rules]
 
     def _measure(self, df: DataFrame, planned: quality.Plan, validations: Validations, measured: Mapping[Any, Any] | None) -> list[CheckResult]:
@@ -423,7 +427,9 @@ class _Execution:
 
     # --- the end -----------------------------------------------------------------------------------------------
     def _failed(self, error: SparquetError) -> None:
-        result = self.result
+        result, hide, cause = self.result, self.ctx.connections.hide(), error.__cause__ or error
+        # Drivers of databases may repeat in their messages what they were given.
+        error = SparquetError.of(replace(p, facts=hide.tree(p.facts)) for p in error.problems)
         result.status, result.problems = "failed", list(error.problems)
         category = error.problems[0].category
         result.reason = category
@@ -431,7 +437,7 @@ class _Execution:
         for problem in error.problems:
             log.error("%s", problem)
         if category == "internal":
-            log.error("trace", exc_info=error.__cause__ or error)
+            log.error("trace\n%s", hide("".join(traceback.format_exception(cause))))
 
     def _count(self, before: int) -> None:
         result = self.result

@@ -25,11 +25,14 @@ class Sparquet:
     Args:
         spark: a session to use; or ``{"app_name": …, "master": …, "configs": {…}}`` for the session to create, which
             wins over the document's ``spark`` block; or None to take the active session, or create one.
+        connections: the servers and logins that documents name: ``{"my_pg": {"conn_type": "postgres", "host": …}}``, or a
+            URI or JSON text for each. What is not there is looked up in ``AIRFLOW_CONN_<NAME>``.
     """
 
-    def __init__(self, spark: SparkSession | Mapping[str, Any] | None = None) -> None:
+    def __init__(self, spark: SparkSession | Mapping[str, Any] | None = None, connections: Mapping[str, Any] | None = None) -> None:
         self._settings: Mapping[str, Any] = spark if isinstance(spark, Mapping) else {}
         self._spark: SparkSession | None = None if isinstance(spark, Mapping) else spark
+        self._connections = dict(connections or {})
         self.registry = Registry()
 
     # --- running -----------------------------------------------------------------------------------------------
@@ -45,6 +48,7 @@ class Sparquet:
         root: str | Path | None = None,
         run_id: str = "",
         watermark: Mapping[str, Any] | None = None,
+        connections: Mapping[str, Any] | None = None,
     ) -> PipelineResult:
         """Run the document of a file.
 
@@ -58,11 +62,12 @@ class Sparquet:
             root: included files outside this folder are refused.
             run_id: names the run in result and report.
             watermark: the mark of the previous run (``result.watermark``), for a document with ``watermark_columns``.
+            connections: further servers and logins, for this run only.
 
         Returns:
             the result; a faulty document and a failed run are results too (see ``raise_for_status``).
         """
-        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, watermark)
+        return self._run(load(path, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, watermark, connections)
 
     def run_from_dict(
         self,
@@ -76,9 +81,11 @@ class Sparquet:
         root: str | Path | None = None,
         run_id: str = "",
         watermark: Mapping[str, Any] | None = None,
+        connections: Mapping[str, Any] | None = None,
     ) -> PipelineResult:
         """Run a document given as a mapping; see :meth:`run`. Includes are relative to the working directory."""
-        return self._run(load(document, params, root=root, strict=strict), params, input_df, columns, input_view, strict, run_id, watermark)
+        loaded = load(document, params, root=root, strict=strict)
+        return self._run(loaded, params, input_df, columns, input_view, strict, run_id, watermark, connections)
 
     def run_loaded(self, loaded: Loaded, options: Options, *, strict: bool = True, check: bool = False) -> PipelineResult:
         """Run a tree that is loaded already (the driver's way in). ``check`` reads it as input and rules only."""
@@ -107,8 +114,10 @@ class Sparquet:
         strict: bool,
         run_id: str,
         watermark: Mapping[str, Any] | None,
+        connections: Mapping[str, Any] | None,
     ) -> PipelineResult:
-        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), watermark)
+        found = {**self._connections, **(connections or {})}
+        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), watermark, found)
         return self.run_loaded(loaded, options, strict=strict)
 
     def session(self, block: SparkBlock, warnings: list[Problem]) -> SparkSession:

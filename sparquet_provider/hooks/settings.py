@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..core.jars import DELTA, ICEBERG
+from ..core.jars import DELTA, ICEBERG, artifact_of
+from ..core.packages import needed
 from ..core.prepare.contract import with_target
 from ..core.text import plain
 
@@ -29,9 +30,8 @@ _EXTENSIONS = "spark.sql.extensions"
 
 
 class TableFormat(NamedTuple):
-    """What a session needs for a table format: the tested package, its artifact's name, the settings."""
+    """What a session needs for a table format beside its package: the artifact's name and the settings."""
 
-    package: str
     artifact: str
     extension: str
     settings: Mapping[str, str]
@@ -39,11 +39,11 @@ class TableFormat(NamedTuple):
 
 TABLE_FORMATS: Mapping[str, TableFormat] = {
     "delta": TableFormat(
-        DELTA, "delta-spark", "io.delta.sql.DeltaSparkSessionExtension",
+        artifact_of(DELTA), "io.delta.sql.DeltaSparkSessionExtension",
         {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"},
     ),
     # An Iceberg catalog has a name and a warehouse of the user's choice: there is no default for it.
-    "iceberg": TableFormat(ICEBERG, "iceberg-spark-runtime", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions", {}),
+    "iceberg": TableFormat(artifact_of(ICEBERG), "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions", {}),
 }
 
 
@@ -66,6 +66,7 @@ def settle(
     base: Mapping[str, str] | None = None,
     installed: Iterable[str] = (),
     auto_packages: bool = True,
+    kind_of: Callable[[str], str | None] = lambda name: None,
     quick_start: bool = False,
 ) -> Settings:
     """The settings of one submission.
@@ -81,7 +82,8 @@ def settle(
         packages: the operator's packages, separated by commas.
         base: settings that Spark reads from ``properties_file`` or ``spark-defaults.conf``.
         installed: names of jars that are on the class path already.
-        auto_packages: add the tested package of a table format that the document uses, on local masters.
+        auto_packages: add the packages of the formats that the document uses, on local masters.
+        kind_of: the type of a connection, which says the driver that jdbc needs.
         quick_start: start the JVM quicker and run it slower.
 
     Raises:
@@ -97,7 +99,7 @@ def settle(
     used = formats(tree)
     present = " ".join([*wanted, *installed, *(v for c in (base, chosen) for k, v in c.items() if "jars" in k or "ClassPath" in k)])
     if local and auto_packages:
-        wanted += [f.package for n, f in TABLE_FORMATS.items() if n in used and f.artifact not in present]
+        wanted += [p for p in needed(with_target(tree), kind_of) if artifact_of(p) not in present]
     active = [f for n, f in TABLE_FORMATS.items() if n in used or any(f.artifact in p for p in wanted)]
 
     weak: dict[str, str] = {}

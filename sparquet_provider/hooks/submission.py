@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import bundle, jars
+from ..core.connections import Connection
 from ..core.errors import Problem
 from ..core.result import RunRequest, jsonable
 from ..core.secrets import Scrubber, embedded, is_secret
@@ -315,8 +316,9 @@ class Submission:
 
 
 def _fingerprint(request: RunRequest, settings: Settings) -> str:
-    """What is asked, without what differs between two tries."""
-    asked = {k: v for k, v in asdict(request).items() if k not in ("attempt", "result_path")}
+    """What is asked, without what differs between two tries; a password may be renewed between them."""
+    asked = {k: v for k, v in asdict(request).items() if k not in ("attempt", "result_path", "connections")}
+    asked["connections"] = {name: Connection.of(name, fields).shown() for name, fields in request.connections.items()}
     return hashlib.sha256(json.dumps(jsonable([asked, asdict(settings)]), sort_keys=True).encode()).hexdigest()
 
 

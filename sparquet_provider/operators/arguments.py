@@ -42,7 +42,7 @@ class SubmitArguments(BaseOperator):
             configuration ``[sparquet] result_dir``; without one they are not kept (templated).
         xcom_limit: bytes of JSON that one XCom may have; larger results lose parts, with a warning.
         retry_on_quality_failure: let Airflow try again when rules failed; normally the task fails at once.
-        auto_packages: on local masters, add the tested package of a table format that the document uses.
+        auto_packages: on local masters, add the packages of the formats that the document uses (connectors, JDBC drivers).
         quick_start: start the JVM some seconds sooner and run it slower; for jobs of seconds.
         conf: Spark settings; they win over the document's ``spark.configs``. None removes a setting (templated).
         conn_id: the Spark connection; its master decides where the document runs.
@@ -51,7 +51,8 @@ class SubmitArguments(BaseOperator):
     ``{{ (dag_run.logical_date or dag_run.run_after) | ds }}``, and ``{{ run_id }}``.
 
     Values under keys that look secret (password, token, access key …) are masked in logs, rendered fields, errors and
-    results, and travel in files that only their owner can read.
+    results, and travel in files that only their owner can read. So do the connections that blocks of the document name
+    (``"connection": "my_pg"``): they are looked up in Airflow before the submission.
     """
 
     template_fields: Sequence[str] = (

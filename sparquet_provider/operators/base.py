@@ -12,6 +12,7 @@ from .arguments import SUBMIT_OPTIONS, SubmitArguments
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from ..core.connections import Connection
     from ..core.load import Loaded
     from ..core.result import RunRequest
     from ..core.secrets import Scrubber
@@ -81,6 +82,7 @@ class SparquetOperator(SubmitArguments):
         from ..core.errors import SparquetError
         from ..core.secrets import Scrubber, mask, values
         from ..core.text import plain_tree
+        from .connections import resolve
         from .documents import checked
         from .masking import mask_in_airflow
         from .submit import submission
@@ -97,12 +99,16 @@ class SparquetOperator(SubmitArguments):
         scrub = Scrubber(hidden)
         early = checked(loaded, self.task_kind, strict=self.strict, extensions=self.extensions, scrub=scrub)
         self._warn(scrub.tree([w.to_dict() for w in early]))
+        connections = resolve(loaded.tree)
+        hidden |= {secret for connection in connections.values() for secret in connection.secrets}
+        mask_in_airflow(hidden)
+        scrub = Scrubber(hidden)
         self.log.info("Parameters: %s", mask(parameters))
         try:
-            with submission(self, options, context, loaded.tree, scrub) as self._submission:
+            with submission(self, options, context, loaded.tree, scrub, connections) as self._submission:
                 if self._ended:
                     self._submission.kill()
-                result = self._submission.run(self._request(ti, loaded, parameters), getattr(ti, "try_number", 1) or 1)
+                result = self._submission.run(self._request(ti, loaded, parameters, connections), getattr(ti, "try_number", 1) or 1)
                 cleaned = self._cleaned(result, [w.to_dict() for w in early], scrub)
                 self._warn(cleaned["warnings"][len(early):])
                 yield cleaned
@@ -120,13 +126,13 @@ class SparquetOperator(SubmitArguments):
             if value is not None and not isinstance(value, Mapping):
                 raise AirflowFailException(f"{name} is a {type(value).__name__}, expected a mapping of names to values.")
 
-    def _request(self, ti: Any, loaded: Loaded, parameters: dict[str, Any]) -> RunRequest:
+    def _request(self, ti: Any, loaded: Loaded, parameters: dict[str, Any], connections: Mapping[str, Connection]) -> RunRequest:
         from ..core.result import RunRequest
 
         modules = [Path(e).stem if e.endswith(".py") else e for e in self.extensions]
         return RunRequest(
             task=self.task_kind, tree=loaded.tree, result_path="", params=parameters, extensions=modules, strict=self.strict,
-            files=loaded.files, run_id=ti.run_id, **self.request(loaded.tree),
+            files=loaded.files, run_id=ti.run_id, connections={name: c.fields() for name, c in connections.items()}, **self.request(loaded.tree),
         )
 
     # --- the way back --------------------------------------------------------------------------------------------

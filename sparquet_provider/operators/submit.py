@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,14 @@ from .documents import Home
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from ..core.connections import Connection
     from ..core.secrets import Scrubber
     from .base import SparquetOperator
 
 
-def submission(operator: SparquetOperator, options: dict[str, Any], context: Context, tree: dict[str, Any], scrub: Scrubber) -> Submission:
+def submission(
+    operator: SparquetOperator, options: dict[str, Any], context: Context, tree: dict[str, Any], scrub: Scrubber, connections: Mapping[str, Connection],
+) -> Submission:
     """Check the connection and the environment, settle the settings, and name the folders of the exchange.
 
     The document's ``spark`` block becomes part of the submission and leaves the tree.
@@ -29,6 +33,7 @@ def submission(operator: SparquetOperator, options: dict[str, Any], context: Con
         context: the task's context.
         tree: the document; changed.
         scrub: takes secrets out of texts.
+        connections: those that the document names.
 
     Raises:
         AirflowFailException: something cannot work; the text names it and the remedy.
@@ -53,7 +58,7 @@ def submission(operator: SparquetOperator, options: dict[str, Any], context: Con
         chosen = settings.settle(
             tree, master=where.master, conf=operator.conf, name=operator.name, packages=operator.packages, base=properties.parse(base),
             installed=[jar.name for jar in (home / "jars").glob("*.jar")] if home else [],
-            auto_packages=operator.auto_packages, quick_start=operator.quick_start,
+            auto_packages=operator.auto_packages, kind_of=lambda name: connections[name].kind, quick_start=operator.quick_start,
         )
     except ValueError as error:
         raise AirflowFailException(scrub(str(error))) from None

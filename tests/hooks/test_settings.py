@@ -130,3 +130,18 @@ def test_formats_are_found_everywhere() -> None:
 def test_masters() -> None:
     assert [is_local(m) for m in ("local", "local[2]", "local[*]", "yarn", "spark://local:7077", "localhost:7077")] == [True] * 3 + [False] * 3
     assert (cores("local"), cores("local[3]"), cores("local[3,2]")) == (1, 3, 3)
+
+
+# --- packages of every format ----------------------------------------------------------------------------------------
+def test_packages_of_formats_and_drivers_by_the_type_of_a_connection() -> None:
+    tree = {
+        "name": "x", "input": {"format": "avro", "path": "/a"},
+        "outputs": [{"format": "jdbc", "connection": "shop", "path": "t"}, {"format": "jdbc", "options": {"url": "jdbc:sqlserver://h"}, "path": "t"}],
+    }
+
+    def artifacts(**more: Any) -> list[str]:
+        return [p.split(":")[1] for p in settle(tree, **{"master": "local[2]", "kind_of": {"shop": "postgres"}.get, **more}).packages]
+
+    assert artifacts() == ["spark-avro_2.13", "postgresql", "mssql-jdbc"]
+    assert artifacts(installed=["postgresql-42.7.8.jar", "spark-avro_2.13-4.1.1.jar"]) == ["mssql-jdbc"], "what is there is not fetched"
+    assert artifacts(master="yarn") == artifacts(auto_packages=False) == []

@@ -44,7 +44,13 @@ class Format:
     path_based: ClassVar[bool] = False
     #: Maven coordinates of the connector, when Spark does not bring it.
     package: ClassVar[str | None] = None
+    #: True when a block of this format may name a connection.
+    takes_connection: ClassVar[bool] = False
     notes: ClassVar[tuple[str, ...]] = ()
+
+    def packages_for(self, options: Mapping[str, Any], kind: str | None) -> tuple[str, ...]:
+        """The packages that a block with those options needs; ``kind`` is the type of its connection, when that is known."""
+        return (self.package,) if self.package else ()
 
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:
         """Defects of an input block that this format can see without Spark."""

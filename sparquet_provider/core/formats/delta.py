@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,6 +18,7 @@ from .base import Written
 from .faults import reading
 from .files import scanned
 from .keyed import write_by_key
+from .logins import log_in, storage_packages
 from .modes import HASHED
 from .options import is_dynamic, is_true, option, texts
 from .places import Place, overlap
@@ -63,12 +64,16 @@ class Delta(TableFormat):
 
     name = "delta"
     package = DELTA
+    takes_connection = True
     notes: ClassVar[tuple[str, ...]] = (
         "Repeated merge keys in the rows are an error before anything is written: put a drop_duplicates or transform.deduplicate step first.",
         "A table made elsewhere has no ingestion_ts: drop it in the output's transformations.",
         "Two writers at once: the later one fails with WRITE_CONFLICT, which the operators retry.",
         "Every merge leaves small files; set delta.autoOptimize on the table or run OPTIMIZE now and then.",
     )
+
+    def packages_for(self, options: Mapping[str, Any], kind: str | None) -> tuple[str, ...]:
+        return (*super().packages_for(options, kind), *storage_packages(kind))
 
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:
         yield from super().check_source(source, at)
@@ -79,6 +84,7 @@ class Delta(TableFormat):
     def read(self, source: Source, run: Run) -> DataFrame:
         place = Place.of(source.paths[0])
         options = texts({}, source.options)
+        log_in(source, run)
         with reading(self, source, run):
             if not _VERSIONED.search(source.paths[0]) and not any(option(options, name) for name in (*self.time_travel, "readChangeFeed")):
                 version = delta_version(run.engine, place)
@@ -97,6 +103,7 @@ class Delta(TableFormat):
 
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         place = Place.of(output.path or "")
+        log_in(output, run)
         if output.canonical_mode in HASHED:
             return write_by_key(self, df, _absolute(place, run), output, run)
         references(df, output.partition_by, run, "/partition_by", top_level=True)

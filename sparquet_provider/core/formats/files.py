@@ -16,6 +16,7 @@ from ..parts import references
 from ..storage import exists, move, remove, renames, staged
 from .base import Format, Written
 from .faults import reading, write_fault
+from .logins import log_in, storage_packages
 from .options import check_partial, check_path, check_scope, is_dynamic, option, texts
 from .places import overlap
 
@@ -39,6 +40,7 @@ class FileFormat(Format):
     readable = True
     writable = True
     path_based = True
+    takes_connection = True
     #: Spark's own name of the format, when it differs.
     spark_name: ClassVar[str] = ""
     read_defaults: ClassVar[Mapping[str, Any]] = {}
@@ -50,6 +52,9 @@ class FileFormat(Format):
     def source_name(self) -> str:
         """The name of the format for Spark."""
         return self.spark_name or self.name
+
+    def packages_for(self, options: Mapping[str, Any], kind: str | None) -> tuple[str, ...]:
+        return (*super().packages_for(options, kind), *storage_packages(kind))
 
     # --- lint ------------------------------------------------------------------------------------------------------
     def check_source(self, source: Source, at: str) -> Iterator[Problem]:
@@ -78,6 +83,7 @@ class FileFormat(Format):
     def load(self, source: Source, run: Run, options: Mapping[str, str], schema: Any) -> DataFrame:
         """The frame with those options and that schema; Spark's faults become faults of the source."""
         with reading(self, source, run):
+            log_in(source, run)
             reader = run.spark.read.format(self.source_name).options(**options)
             if schema:
                 reader = reader.schema(schema)
@@ -93,6 +99,7 @@ class FileFormat(Format):
 
     def write(self, df: DataFrame, output: Output, run: Run) -> Written:
         self._check_columns(df, output, run)
+        log_in(output, run)
         path, mode = output.path or "", output.canonical_mode
         if mode in ("error", "ignore") and exists(run.engine, path):
             return kept(output, run)
@@ -133,6 +140,8 @@ class FileFormat(Format):
         from pyspark.sql import functions as F
 
         self._check_columns(df.drop(flag), sides["valid"], run)
+        for side in sides.values():
+            log_in(side, run)
         observation = Observation()
         watch = run.engine.watch(df.observe(observation, F.count_if(flag).alias("bad")))
         with staged(run.engine, sides["valid"].path or "") as valid, staged(run.engine, sides["invalid"].path or "") as invalid:

@@ -51,7 +51,7 @@ def check_mode(output: Output, at: str) -> Iterator[Problem]:
         else:
             yield does_nothing(f"{place}/{name}", name, f"in mode {output.mode}", "use mode " + " or ".join(modes))
     if mode in _WITH_KEYS:
-        yield from _check_keys(output, at)
+        yield from check_merge_keys(output, at)
     if mode in HASHED:
         yield from _check_hashed(output, place)
     if mode == "replace_partitions" and is_true(options, "overwriteSchema"):
@@ -59,7 +59,8 @@ def check_mode(output: Output, at: str) -> Iterator[Problem]:
         yield Problem("KEYS_EXCLUDE", place, facts)
 
 
-def _check_keys(output: Output, at: str) -> Iterator[Problem]:
+def check_merge_keys(output: Output, at: str) -> Iterator[Problem]:
+    """Merge keys that are missing, or are no names."""
     keys = option(output.options, "merge_keys")
     given = any(k.casefold() == "merge_keys" for k in output.options)
     if given and not isinstance(keys, str | list | tuple):

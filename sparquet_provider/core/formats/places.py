@@ -2,10 +2,13 @@
 
 | format | what ``path`` is |
 |---|---|
-| csv, json, orc, parquet, txt | files: a path or URI, a glob (``*``, ``?``, ``[ab]``, ``{a,b}``), or a list of them |
+| avro, binary, csv, json, orc, parquet, txt, xml | files: a path or URI, a glob (``*``, ``?``, ``[ab]``, ``{a,b}``), or a list of them |
 | delta | a location when it holds ``/`` or a scheme (``s3a:``), also written ``delta.`/data/orders```; otherwise a table name |
 | iceberg | the same; a location can only be read, a table is written by its catalog name (``lake.db.orders``) |
 | view | the name of a temporary view |
+| jdbc | a table, ``sales.orders``; a part in double quotes keeps its case (see :mod:`dialects`) |
+| kafka | a topic, or a list of topics |
+| the connectors | a name, passed to the connector (see :mod:`connectors`) |
 
 A table name is ``orders``, ``sales.orders`` or ``lake.sales.orders``; backticks keep a dot inside a part.
 """

@@ -14,6 +14,7 @@ from ..document import Check, Output, Pipeline, Source
 from ..errors import Problem, pointer
 from ..spec import Spec, members_of
 from ..storage import qualified
+from .logins import log_in
 from .options import option
 from .places import is_location, overlap
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..context import Run
 
 #: Formats whose files are replaced when they are overwritten.
-FILES = frozenset({"csv", "json", "orc", "parquet", "text", "txt"})
+FILES = frozenset({"avro", "binary", "csv", "json", "orc", "parquet", "text", "txt", "xml"})
 #: Where the outputs stand that are written beside the main ones.
 _BESIDE = ("/validations/",)
 _TABLES = frozenset({"delta", "iceberg"})
@@ -60,6 +61,7 @@ def refuse_overwriting_source(df: DataFrame, output: Output, run: Run) -> None:
     """Raise SOURCE_OVERWRITTEN when writing would remove files that the frame reads, through whatever view or join."""
     if not _replaces_files(output) or not output.path:
         return
+    log_in(output, run)  # a file system that was once opened without the login keeps being without it
     target = qualified(run.engine, output.path)
     for root in sorted(run.engine.input_roots(df)):
         if overlap(root, target):
@@ -80,7 +82,14 @@ def _same_place(one: Output, other: Output) -> bool:
     if one.format in FILES and other.format in FILES:
         return overlap(a, b)
     located = [o.format in FILES or o.format in _TABLES and is_location(o.path or "") for o in (one, other)]
-    return overlap(a, b) if all(located) else not any(located) and one.format == other.format and a.casefold() == b.casefold()
+    if all(located):
+        return overlap(a, b)
+    return not any(located) and _server(one) == _server(other) and a.casefold() == b.casefold()
+
+
+def _server(output: Output) -> tuple[Any, ...]:
+    """What tells the places of one format apart beside their names."""
+    return output.format, output.connection, option(output.options, "url")
 
 
 def _parts(part: Any, kind: type[Any], at: str = "") -> Iterator[tuple[str, Any]]:

@@ -96,7 +96,6 @@ class TableFormat(Format):
         """Run a MERGE of the frame's rows, and say what it did; ``target`` is the table's schema."""
         raise NotImplementedError
 
-
     def prepare_target(self, output: Output, run: Run) -> None:
         make_schema(Place.of(output.path or ""), run)
 
