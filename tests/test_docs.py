@@ -77,7 +77,13 @@ def test_a_document_in_the_guides_is_right(text: str, tmp_path: Path) -> None:
     assert not problems, "\n".join(map(str, problems))
 
 
-@_named([(name, text) for name, text in _blocks("json") if '"input"' not in text])
+@_named([(name, text) for name, text in _blocks("json") if text.startswith('{"format"')])
+def test_an_output_in_the_guides_is_right(text: str) -> None:
+    _, problems = lint({"name": "x", "input": {"format": "csv", "path": "/in"}, "output": json.loads(text)})
+    assert problems == []
+
+
+@_named([(name, text) for name, text in _blocks("json") if '"input"' not in text and not text.startswith('{"format"')])
 def test_a_rule_in_the_guides_is_right(text: str) -> None:
     found = json.loads("{" + text + "}" if text.startswith('"validations"') else text)
     block = found["validations"] if "validations" in found else {"rules": found if isinstance(found, list) else [found]}
