@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .columns import Reference
 from .engine import observed
 from .errors import Problem, SparquetError, nearest
-from .losses import can_lose, is_nested, why_not_counted
+from .losses import NOT_REPORTED, can_lose, is_nested, why_not_counted
 from .parts import located
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Ref
     def ask() -> None:
         values = observed(observation, run.engine)
         if not values:  # an empty answer: Connect does not report what a checkpoint observed
-            run.warn("VALUES_LOST_UNKNOWN", "", found=", ".join(c.name for _, c, _ in counted), reason="no action reported them")
+            run.warn("VALUES_LOST_UNKNOWN", "", found=", ".join(c.name for _, c, _ in counted), reason=NOT_REPORTED)
             return
         for i, (at, column, kind) in enumerate(counted):
             if values[f"lost{i}"]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from .context import Following, Run
 
+#: Why losses are unknown when the run ended before its rows were read, or the engine does not tell.
+NOT_REPORTED = "no action reported them"
+
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 19, "boolean": 1}
 _FLOATING = ("float", "double")

@@ -21,6 +21,7 @@ from .faults import translate
 from .formats.base import Written
 from .formats.options import is_true
 from .formats.safety import refuse_overwriting_source
+from .losses import NOT_REPORTED
 from .parts import with_origins
 from .plan import Plan, describe_output, describe_source, explain, plan, sides_together
 from .prepare.control import with_instant
@@ -108,6 +109,8 @@ class _Execution:
             frame.unpersist()
         result.variables, result.warnings = self.ctx.variables, self.ctx.warnings
         result.watermark = dict(self.ctx.mark) if result.success else {}
+        if not result.success:  # a run that ended early read no rows: that nothing was counted says nothing
+            result.warnings = [w for w in result.warnings if w.facts.get("reason") != NOT_REPORTED]
         result.engine = {"name": self.engine.name, "spark": self.engine.spark.version}
         result.seconds = round(time.monotonic() - started, 3)
         log.info(

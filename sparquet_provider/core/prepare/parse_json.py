@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..columns import Columns, Reference
 from ..engine import observed
 from ..errors import Problem, nearest
-from ..losses import why_not_counted
+from ..losses import NOT_REPORTED, why_not_counted
 from ..spec import Field, spec
 from .part import Part, reserved
 from .paths import check_path, find
@@ -121,7 +121,7 @@ def _counted(df: DataFrame, bad: Any, source: Reference, kind: DataType, run: Ru
     def ask() -> None:
         values = observed(observation, run.engine)
         if not values:
-            run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason="no action reported them")
+            run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=NOT_REPORTED)
         elif values["bad"]:
             run.warn("JSON_NOT_PARSED", "/column", count=int(values["bad"]), found=source.name, expected=kind.simpleString())
 
