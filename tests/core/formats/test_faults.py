@@ -64,7 +64,7 @@ def test_other_faults_are_left_as_they_are(run: Run) -> None:
 
 
 def test_the_merge_text_quotes_names() -> None:
-    text = merge_statement("v", Place.of("a.`b c`"), ["order id"], ["order id", "x`y"], "T.k = 1", evolve=False)
+    text = merge_statement(Place.of("a.`b c`"), "v", ["order id"], ["order id", "x`y"], "T.k = 1", evolve=False)
     assert text == (
         "MERGE INTO `a`.`b c` T USING `v` S ON T.`order id` <=> S.`order id` AND (T.k = 1) "
         "WHEN MATCHED THEN UPDATE SET T.`order id` = S.`order id`, T.`x``y` = S.`x``y` "

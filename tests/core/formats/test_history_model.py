@@ -19,7 +19,7 @@ keys = st.one_of(st.none(), st.integers(1, 3))
 names = st.one_of(st.none(), st.sampled_from(["", "a", "b"]))
 versions = st.dictionaries(st.tuples(keys, st.integers(0, 5)), names, max_size=6)
 snapshots = st.dictionaries(keys, names, min_size=1, max_size=4)
-few = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+few = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 class History:
