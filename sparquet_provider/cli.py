@@ -29,7 +29,7 @@ from .core.registry import Registry
 from .core.result import PipelineResult
 from .core.run import Options
 from .core.schema import pipeline_schema
-from .core.secrets import mask
+from .core.secrets import mask, values
 from .core.sparquet import Sparquet
 from .hooks.settings import is_local, settle
 
@@ -133,7 +133,8 @@ def _start(args: argparse.Namespace, loaded: Loaded, *, check: bool = False) -> 
     sparquet = Sparquet({"master": master, "configs": configs})
     for extension in args.extension:
         load_extension(extension, sparquet)
-    return sparquet.run_loaded(loaded, Options(params=mask(_params(args)), watermark=watermark), strict=args.strict, check=check)
+    params = _params(args)
+    return sparquet.run_loaded(loaded, Options(params=mask(params), watermark=watermark, hidden=tuple(values(params))), strict=args.strict, check=check)
 
 
 def _finish(result: PipelineResult, args: argparse.Namespace, words: Callable[[PipelineResult], str]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -131,9 +131,9 @@ class Connections:
         except SparquetError:
             return None
 
-    def hide(self) -> Scrubber:
-        """Takes the secrets of every connection that was used out of texts."""
-        return Scrubber({s for c in self._found.values() for s in c.secrets})
+    def hide(self, others: Iterable[str] = ()) -> Scrubber:
+        """Takes the secrets of every connection that was used, and others, out of texts."""
+        return Scrubber({*others, *(s for c in self._found.values() for s in c.secrets)})
 
 
 def named(tree: Any, at: str = "") -> Iterator[tuple[str, str]]:

@@ -16,9 +16,12 @@ _TRANSIENT = ("CONCURRENT", "DELTA_CONCURRENT", "COMMIT_FAILED", "CommitFailedEx
 #: Conditions that a value of the data causes, found in the text of a failed job.
 _VALUE_CONDITIONS = re.compile(
     r"\[((?:DIVIDE_BY_ZERO|CAST_INVALID_INPUT|CAST_OVERFLOW|ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|INVALID_ARRAY_INDEX"
-    r"|INVALID_DATETIME|CANNOT_PARSE|DATETIME_)[A-Z_.0-9]*)\]"
+    r"|INVALID_DATETIME|CANNOT_PARSE|DATETIME_|DUPLICATED_MAP_KEY|SCALAR_SUBQUERY_TOO_MANY_ROWS|DELTA_VIOLATE_CONSTRAINT|DELTA_NOT_NULL_CONSTRAINT)[A-Z_.0-9]*)\]"
 )
 
+
+#: Classes of SQLSTATE that the data causes: too many rows of a subquery, a value, a constraint.
+_DATA_STATES = ("21", "22", "23")
 
 #: What Java says of a regular expression, anywhere in the text of a failed job.
 _PATTERN = re.compile(r"PatternSyntaxException: ([^\n]+)")
@@ -79,7 +82,7 @@ def _engine(error: BaseException, condition: str, params: dict[str, str]) -> _Fo
         return "WRITE_CONFLICT", {"found": "the table"}
     if "StackOverflowError" in str(error):
         return "EXPRESSION_FAILED", {"reason": "an expression, or a regular expression on a long value, is nested too deep (StackOverflowError)"}
-    if _sqlstate(error).startswith("22") or condition == "USER_RAISED_EXCEPTION":  # the text of raise_error may hold values
+    if _sqlstate(error).startswith(_DATA_STATES) or condition == "USER_RAISED_EXCEPTION":  # the text of raise_error may hold values
         return "VALUE_FAILED", {"reason": _without_values(condition, params)}
     if kind in ("AnalysisException", "ParseException", "IllegalArgumentException", "PySparkTypeError", "PySparkValueError"):
         return "EXPRESSION_FAILED", {"reason": _reason(error, condition)}
@@ -143,6 +146,10 @@ def _reason(error: BaseException, condition: str) -> str:
     return (f"{condition}: " if condition else "") + text[:400].rstrip(". ")
 
 
+#: Facts of a fault that are no values of the data.
+_SAFE = frozenset({"sourceType", "targetType", "functionName", "alternative", "ansiConfig", "constraintName", "columnName"})
+
+
 def _without_values(condition: str, params: dict[str, str]) -> str:
-    kept = [f"{k}={_unquoted(v)}" for k, v in params.items() if k in ("sourceType", "targetType", "functionName", "alternative", "ansiConfig")]
+    kept = [f"{k}={_unquoted(v)}" for k, v in params.items() if k in _SAFE]
     return condition + (f" ({', '.join(kept)})" if kept else "")

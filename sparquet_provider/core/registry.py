@@ -82,12 +82,12 @@ class Registry:
             built_in = dict(built_in_steps())
         elif kind == "validator":
             built_in = dict(built_in_rules())
-        if name in built_in:
+        if (name if kind == "transformation" else name.lower()) in built_in:
             self.problems.append(Problem("BUILT_IN_REPLACED", "", {"kind": kind, "found": name}, "warning"))
         if kind == "transformation":
             self._steps[name] = adapt_transformation(name, cls)
         elif kind == "validator":
-            self._rules[name] = adapt_check(name, cls)
+            self._rules[name.lower()] = adapt_check(name, cls)
         elif kind == "reader":
             _READERS[name.lower()] = adapt_reader(name.lower(), cls)
         else:

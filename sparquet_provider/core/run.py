@@ -53,6 +53,7 @@ class Options:
         params: the effective parameters, for the record (already masked).
         watermark: the mark that the previous run returned; None or empty reads everything.
         connections: servers and logins by the names that blocks use; see :mod:`connections`.
+        hidden: secret values that no message may show.
     """
 
     input_df: DataFrame | None = None
@@ -62,6 +63,7 @@ class Options:
     params: Mapping[str, Any] = field(default_factory=dict)
     watermark: Mapping[str, Any] | None = None
     connections: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    hidden: tuple[str, ...] = field(default=(), repr=False)
 
 
 def execute(
@@ -430,8 +432,8 @@ class _Execution:
 
     # --- the end -----------------------------------------------------------------------------------------------
     def _failed(self, error: SparquetError) -> None:
-        result, hide, cause = self.result, self.ctx.connections.hide(), error.__cause__ or error
-        # Drivers of databases may repeat in their messages what they were given.
+        result, hide, cause = self.result, self.ctx.connections.hide(self.options.hidden), error.__cause__ or error
+        # Spark and drivers of databases may repeat in their messages what they were given.
         error = SparquetError.of(replace(p, facts=hide.tree(p.facts)) for p in error.problems)
         result.status, result.problems = "failed", list(error.problems)
         category = error.problems[0].category

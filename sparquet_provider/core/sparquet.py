@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from .load import Loaded, load
 from .registry import Kind, Registry
 from .result import PipelineResult
 from .run import Options, execute
-from .secrets import mask
+from .secrets import Scrubber, mask, values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,7 +118,7 @@ class Sparquet:
         connections: Mapping[str, Any] | None,
     ) -> PipelineResult:
         found = {**self._connections, **(connections or {})}
-        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), watermark, found)
+        options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), watermark, found, tuple(values(params or {})))
         return self.run_loaded(loaded, options, strict=strict)
 
     def session(self, block: SparkBlock, warnings: list[Problem]) -> SparkSession:
@@ -179,6 +180,8 @@ def as_conf(value: Any) -> str:
 
 def faulty(name: str, errors: list[Problem], problems: list[Problem], options: Options) -> PipelineResult:
     """The result of a run that never began."""
+    hide = Scrubber(options.hidden)
+    errors, problems = ([replace(p, facts=hide.tree(p.facts)) for p in found] for found in (errors, problems))
     error = SparquetError.of(errors)
     return PipelineResult(
         name,

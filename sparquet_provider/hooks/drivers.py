@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 #: the worker 5 s after it asked it to end.
 GRACE = 3.0
 
+#: Seconds after which a wait for what still runs is given up: two days.
+WAIT_LIMIT = 172_800.0
+
 
 class Drivers(Protocol):
     """Finds and ends what was started for an attempt."""
@@ -112,19 +115,22 @@ def wait_until(done: Callable[[], bool], seconds: float, poll: float = 0.5) -> b
     return True
 
 
-def wait_for_end(drivers: Drivers, attempt: str, *, poll: float, errors: int = 10) -> None:
-    """Wait until nothing runs for an attempt any more; the task's execution_timeout bounds it.
+def wait_for_end(drivers: Drivers, attempt: str, *, poll: float, errors: int = 10, limit: float = WAIT_LIMIT) -> None:
+    """Wait until nothing runs for an attempt any more; the task's execution_timeout, or the limit, bounds it.
 
     Args:
         drivers: where to look.
         attempt: what to look for.
         poll: seconds between two looks.
         errors: how many failed looks in a row are borne.
+        limit: seconds until the wait is given up.
 
     Raises:
         ConnectionError: the cluster could not be asked ``errors`` times in a row.
+        TimeoutError: something still runs when the limit is reached.
     """
     failed, said, last = 0, 0.0, None
+    end = time.monotonic() + limit
     while True:
         try:
             running = drivers.alive(attempt)
@@ -140,4 +146,6 @@ def wait_for_end(drivers: Drivers, attempt: str, *, poll: float, errors: int = 1
             if running != last or time.monotonic() - said > 300:
                 log.info("Waiting for %s: %s", attempt, ", ".join(running))
                 last, said = running, time.monotonic()
+            if time.monotonic() >= end:
+                raise TimeoutError(f"{attempt} still runs after {limit:.0f} s: {', '.join(running)}")
         time.sleep(poll)

@@ -175,7 +175,10 @@ def test_spark_faults_have_a_place(spark, folder: Path, step: dict[str, Any], co
     assert says.casefold() in str(result.error).casefold() and "Traceback" not in str(result.error)
 
 
-@pytest.mark.parametrize("expression", ["1 / (id - id)", "CAST(concat('x', name) AS int)", "CAST(id + 2147483647 AS int)", "array(1)[id + 5]"])
+@pytest.mark.parametrize("expression", [
+    "1 / (id - id)", "CAST(concat('x', name) AS int)", "CAST(id + 2147483647 AS int)", "array(1)[id + 5]",
+    "map_from_arrays(array(concat('x', name), concat('x', name)), array(1, 2))", "(SELECT n FROM VALUES (1), (2) AS t(n))",
+])
 def test_values_that_break_ansi_expressions_are_faults_of_the_data(spark, folder: Path, expression: str) -> None:
     result = Sparquet(spark).run_from_dict(document(folder, transformations=[{"type": "with_column", "column": "x", "expression": expression}]))
     assert (result.status, result.reason, result.problems[0].code, result.problems[0].at) == ("failed", "data", "VALUE_FAILED", "/output")
@@ -225,6 +228,32 @@ def test_secret_parameters_are_masked_in_the_result(spark, folder: Path) -> None
     assert "hunter2" not in json.dumps(result.to_dict())
 
 
+def test_a_secret_parameter_is_in_no_message_of_a_failed_run(spark, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    step = {"type": "filter", "condition": "concat(name, '{api_token}')"}
+    result = Sparquet(spark).run_from_dict(document(folder, transformations=[step]), params={"api_token": "hunter2-token"})
+    assert (result.status, result.problems[0].at) == ("failed", "/transformations/0")
+    assert "***" in result.message, "Spark shows the expression, so there is something to hide"
+    assert "hunter2-token" not in json.dumps(result.to_dict()) + caplog.text
+    early = Sparquet(spark).run_from_dict({**document(folder), "output": {"format": "{api_token}", "path": "/x"}}, params={"api_token": "hunter2-token"})
+    assert early.status == "failed" and "hunter2-token" not in json.dumps(early.to_dict())
+
+
+def test_a_rule_that_cannot_run_fails_the_gate_and_nothing_is_written(spark, folder: Path) -> None:
+    rules = [{"type": "not_null", "column": "no_such"}, {"type": "row_count", "min": 1}]
+    result = Sparquet(spark).run_from_dict(document(folder, validations={"rules": rules}))
+    assert (result.status, result.reason) == ("failed", "quality")
+    assert [(r.severity, r.error["code"] if r.error else None) for r in result.validation_results] == [("fail", "COLUMN_NOT_FOUND"), ("pass", None)]
+    assert not (folder / "out").exists()
+
+
+def test_the_clock_of_a_block_is_that_of_its_freshness_rules(spark, folder: Path) -> None:
+    steps = [{"type": "with_column", "column": "at", "expression": "TIMESTAMP '2026-01-31 05:00:00'"}]
+    rules = [{"type": "freshness", "column": "at", "must_be": "< 2h"}]
+    result = Sparquet(spark).run_from_dict(document(folder, transformations=steps, validations={"as_of": "2026-01-31T06:00:00Z", "rules": rules}))
+    assert result.success, result.error
+    assert result.validation_results[0].metric_value == 3600
+
+
 # --- extension -----------------------------------------------------------------------------------------------------
 class Shout(BaseTransformation):
     def apply(self, df):
@@ -262,7 +291,7 @@ def test_types_of_your_own(spark, folder: Path) -> None:
     sparquet = Sparquet(spark)
     sparquet.register_transformation("shout", Shout)
     sparquet.register_validator("no_big_ids", NoBigIds)
-    sparquet.register_validator("no_big", NoBigIdsCheck)
+    sparquet.register_validator("No_Big", NoBigIdsCheck)
     sparquet.register_reader("ticks", Ticks)
     sparquet.register_writer("keep", Keep)
     result = sparquet.run_from_dict(
@@ -277,7 +306,7 @@ def test_types_of_your_own(spark, folder: Path) -> None:
     assert result.success, result.error
     assert [(r.rule_type, r.severity, r.message, r.failed_count) for r in result.validation_results[:2]] == [
         ("no_big_ids", "fail", "9 big ids", 9),
-        ("no_big", "pass", "0 big ids", 0),
+        ("No_Big", "pass", "0 big ids", 0),
     ]
     assert result.validation_results[2].error["code"] == "EXTENSION_FAILED"
     assert Keep.kept == [("Append", "there", 20)] and set(rows(spark, folder / "out")) == {("HERE",)}

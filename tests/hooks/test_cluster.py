@@ -105,6 +105,12 @@ def test_waiting_for_a_manager_that_never_answers_ends(yarn: ResourceManager) ->
         wait_for_end(YarnDrivers(yarn.address), "one", poll=0.01, errors=3)
 
 
+def test_waiting_for_what_never_ends_is_given_up(yarn: ResourceManager) -> None:
+    yarn.run("one")
+    with pytest.raises(TimeoutError, match=r"one still runs after 0 s: application_1_0000"):
+        wait_for_end(YarnDrivers(yarn.address), "one", poll=0.01, limit=0.05)
+
+
 @pytest.fixture
 def on_yarn(stage: Any, yarn: ResourceManager, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
     """Submissions to a stand-in for spark-submit and the ResourceManager."""

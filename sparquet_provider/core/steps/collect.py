@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ..context import Run
 
 #: Keys of XCom that Airflow or the operators use themselves.
-RESERVED = frozenset({"return_value", "failed_rules", "warned_rules", "watermark", "skipmixin_key", "trigger_logical_date_iso", "trigger_run_id"})
+RESERVED = frozenset(
+    "return_value failed_rules warned_rules watermark sparquet_report_url skipmixin_key trigger_logical_date_iso trigger_run_id".split()
+)
 #: Above this number of values a list in IN (…) slows planning and pushdown.
 MANY = 1000
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -166,6 +167,8 @@ def test_repeated_keys_are_refused_before_anything_is_written(house, target: str
     assert problems(fresh) == [("DUPLICATE_MERGE_KEYS", "/output/options/merge_keys")]
     assert "5 rows" in fresh.message and "2 keys" in fresh.message and "'a'" not in fresh.message
     assert version(house, target) is None
+    allowed = house.write(rows[:2], SCHEMA, merge(target, "id"), validations={"sample_rows": 1, "rules": [{"type": "row_count", "min": 1}]})
+    assert "Some of them: id=1." in allowed.message, "keys are shown where sample_rows allows it"
     house.write(ROWS, SCHEMA, merge(target, "id"))
     assert problems(house.write(rows, SCHEMA, merge(target, "id"))) == [("DUPLICATE_MERGE_KEYS", "/output/options/merge_keys")]
     assert version(house, target) == 0 and not fresh.error.retryable
@@ -243,3 +246,15 @@ def test_lint() -> None:
     assert found({"path": "s.t"}, {"mode": "append", "options": {"replaceWhere": "a = 1"}}) == [("warning", "INVALID_COMBINATION", "/output/options/replaceWhere")]
     assert found({"path": "s.t"}, {"options": {"merge_keys": ["a"]}}) == [("warning", "INVALID_COMBINATION", "/output/options/merge_keys")]
     assert found({"path": "s.t"}, {"mode": "merge", "options": {"merge_keys": []}}) == [("error", "MERGE_KEYS_MISSING", "/output/options/merge_keys")]
+
+
+def test_a_broken_constraint_of_the_table_is_a_fault_of_the_data_without_values(spark, tmp_path: Path) -> None:
+    place = str(tmp_path / "checked")
+    spark.sql("SELECT 1 AS id, 'a' AS name").write.format("delta").save(place)
+    spark.sql(f"ALTER TABLE delta.`{place}` ADD CONSTRAINT positive CHECK (id > 0)")
+    df = spark.sql("SELECT -4711 AS id, 'secretive' AS name")
+    document = {"name": "p", "input": {"format": "view", "path": "x"}, "output": {"format": "delta", "path": place, "mode": "append"}}
+    result = Sparquet(spark).run_from_dict(document, input_df=df)
+    assert (result.status, result.reason, result.problems[0].code) == ("failed", "data", "VALUE_FAILED")
+    assert "positive" in result.message and "4711" not in result.message and "secretive" not in result.message
+    assert spark.read.format("delta").load(place).count() == 1
