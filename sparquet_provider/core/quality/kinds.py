@@ -131,7 +131,7 @@ class MetricRule(Rule):
         if unit not in self.units:
             facts = {"found": text, "reason": f"{self.type} is measured as {UNITS[self.units[0]]}, not as {UNITS[unit]}", "expected": EXAMPLES[self.units[0]]}
             yield Problem("THRESHOLD_INVALID", at, facts)
-        elif "percent" in self.units and not all(isinstance(o.value, Decimal) and 0 <= o.value <= 100 for o in condition.operands):
+        elif self.units[0] == "percent" and not all(isinstance(o.value, Decimal) and 0 <= o.value <= 100 for o in condition.operands):
             facts = {"found": text, "reason": "a share lies between 0 and 100", "expected": EXAMPLES["percent"]}
             yield Problem("THRESHOLD_INVALID", at, facts)
 
