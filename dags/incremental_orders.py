@@ -29,5 +29,5 @@ with DAG(
         task_id="load",
         pipeline="pipelines/incremental_orders.yaml",
         pipeline_params={"root": ROOT},
-        watermark="{{ ti.xcom_pull(task_ids='load', key='watermark', include_prior_dates=True) }}",
+        watermark="previous",
     )

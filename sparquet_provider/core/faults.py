@@ -20,6 +20,9 @@ _VALUE_CONDITIONS = re.compile(
 )
 
 
+#: Which constraint of a Delta table it was; the values of the row come after it.
+_CONSTRAINT = re.compile(r"CHECK constraint (\w+)|NOT NULL constraint violated for column: ([\w.]+)")
+
 #: Classes of SQLSTATE that the data causes: too many rows of a subquery, a value, a constraint.
 _DATA_STATES = ("21", "22", "23")
 
@@ -87,8 +90,10 @@ def _engine(error: BaseException, condition: str, params: dict[str, str]) -> _Fo
     if kind in ("AnalysisException", "ParseException", "IllegalArgumentException", "PySparkTypeError", "PySparkValueError"):
         return "EXPRESSION_FAILED", {"reason": _reason(error, condition)}
     if kind == "ConnectionRefusedError" or type(error).__module__.startswith(("pyspark", "py4j")):
-        by_value = _VALUE_CONDITIONS.search(str(error))
-        return ("VALUE_FAILED", {"reason": by_value.group(1)}) if by_value else ("ENGINE_FAILED", {"reason": _reason(error, condition)})
+        if by_value := _VALUE_CONDITIONS.search(str(error)):
+            constraint = _CONSTRAINT.search(str(error))
+            return "VALUE_FAILED", {"reason": by_value.group(1) + (f" ({constraint[1] or constraint[2]})" if constraint else "")}
+        return "ENGINE_FAILED", {"reason": _reason(error, condition)}
     return None
 
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ..core.load import Loaded
 
 
+#: The watermark of the task's own earlier run.
+PREVIOUS = "previous"
+
+
 class SparquetRunOperator(SparquetOperator):
     """Run a pipeline document with Spark: read, transform, check, write.
 
@@ -33,16 +37,18 @@ class SparquetRunOperator(SparquetOperator):
             or the document as a mapping, which Jinja never touches.
         columns: constant columns that are added to the input, by name (templated).
         input_view: publishes the input as a view: a name, or ``{"name": …, "type": "session"|"global"}``.
-        watermark: the mark of an earlier run, for a document with ``watermark_columns``: a mapping, or a text that a template made
-            of one (templated). Every run pushes its own mark as the XCom ``watermark``, so a DAG reads on where it stopped with
-            ``watermark="{{ ti.xcom_pull(task_ids='load', key='watermark', include_prior_dates=True) }}"``. Nothing, an empty text
-            or ``None`` read everything.
+        watermark: the mark of an earlier run, for a document with ``watermark_columns``. Every run pushes its own mark as the XCom
+            ``watermark``; ``"previous"`` takes the newest one that this task pushed in an earlier run, so it reads on where it
+            stopped. Otherwise a mapping, or a text that a template made of one (templated). Nothing, an empty text or ``None``
+            read everything.
 
     The other arguments are those of :class:`~.arguments.SubmitArguments`.
     """
 
     template_fields: Sequence[str] = ("pipeline", "columns", "watermark", *SparquetOperator.template_fields)
     template_fields_renderers = {**SparquetOperator.template_fields_renderers, "columns": "json"}
+
+    _mark: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -62,11 +68,17 @@ class SparquetRunOperator(SparquetOperator):
     def load(self, context: Context) -> Loaded:
         from .documents import Home, read
 
+        self._mark = mark_of(_previous(context["ti"]) if self.watermark == PREVIOUS else self.watermark)
         return read(given(self.pipeline, context), self.pipeline_params or {}, Home.of(context.get("dag"), context["ti"]), strict=self.strict)
 
     def request(self, tree: dict[str, Any]) -> dict[str, Any]:
         view = {"name": self.input_view} if isinstance(self.input_view, str) else self.input_view
-        return {"literals": dict(self.columns or {}), "input_view": dict(view) if view else None, "watermark": mark_of(self.watermark)}
+        return {"literals": dict(self.columns or {}), "input_view": dict(view) if view else None, "watermark": self._mark}
+
+
+def _previous(ti: Any) -> Any:
+    """The newest mark that this task, or this mapped instance of it, pushed in a run before this one."""
+    return ti.xcom_pull(task_ids=ti.task_id, key="watermark", include_prior_dates=True, map_indexes=ti.map_index)
 
 
 def mark_of(given: Any) -> dict[str, Any] | None:

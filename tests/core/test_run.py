@@ -231,7 +231,7 @@ def test_secret_parameters_are_masked_in_the_result(spark, folder: Path) -> None
 def test_a_secret_parameter_is_in_no_message_of_a_failed_run(spark, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     step = {"type": "filter", "condition": "concat(name, '{api_token}')"}
     result = Sparquet(spark).run_from_dict(document(folder, transformations=[step]), params={"api_token": "hunter2-token"})
-    assert (result.status, result.problems[0].at) == ("failed", "/transformations/0")
+    assert (result.status, result.problems[0].at) == ("failed", "/transformations/0/condition")
     assert "***" in result.message, "Spark shows the expression, so there is something to hide"
     assert "hunter2-token" not in json.dumps(result.to_dict()) + caplog.text
     early = Sparquet(spark).run_from_dict({**document(folder), "output": {"format": "{api_token}", "path": "/x"}}, params={"api_token": "hunter2-token"})

@@ -37,6 +37,28 @@ def test_the_mark_travels_in_the_request_and_back_by_xcom(answer: Any, ti: Any, 
     assert "watermark" in operator.template_fields
 
 
+@pytest.mark.parametrize(("map_index", "earlier"), [(-1, MARK), (3, MARK), (-1, None)])
+def test_the_mark_of_the_tasks_own_earlier_run(answer: Any, pipeline: dict[str, Any], map_index: int, earlier: Any) -> None:
+    class Ti:
+        dag_id, run_id, task_id, try_number = "dag", "r", "t", 1
+
+        def __init__(self) -> None:
+            self.map_index, self.asked = map_index, {}
+
+        def xcom_pull(self, **asked: Any) -> Any:
+            self.asked = asked
+            return earlier
+
+        def xcom_push(self, key: str, value: Any) -> None:
+            """Nobody reads it here."""
+
+    seen, ti = answer(), Ti()
+    pipeline["watermark_columns"] = ["ts", "id"]
+    SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"src": "/in"}, watermark="previous").execute({"ti": ti})
+    assert seen[0][0].watermark == earlier
+    assert ti.asked == {"task_ids": "t", "key": "watermark", "include_prior_dates": True, "map_indexes": map_index}
+
+
 def test_no_mark_no_xcom(answer: Any, ti: Any, pipeline: dict[str, Any]) -> None:
     seen = answer(watermark={})
     SparquetRunOperator(task_id="t", pipeline=pipeline, pipeline_params={"src": "/in"}).execute({"ti": ti})
