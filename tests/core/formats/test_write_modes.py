@@ -45,7 +45,7 @@ class Table:
         return int(self.house.spark.sql(f"DESCRIBE HISTORY delta.`{self.path}`").count())
 
 
-@pytest.fixture(params=["delta", "iceberg"])
+@pytest.fixture(params=["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, house, table: str) -> Table:
     return Table(house, request.param, table)
 
@@ -132,6 +132,7 @@ def test_equal_rows_in_another_order_of_columns_and_other_types_are_unchanged(st
     assert details(store.write("hash_diff_upsert", [(later, row[4], 2, {"y": 2, "x": 1}, 1)], other)) == {"updated": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["hash_diff_upsert", "historical", "snapshot_soft_delete"])
 def test_faults_that_all_have(store: Table, mode: str) -> None:
     fresh = store.write(mode, [(1, "a", 1), (1, "b", 1)])
@@ -145,6 +146,7 @@ def test_faults_that_all_have(store: Table, mode: str) -> None:
     assert store.versions() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["hash_diff_upsert", "historical", "snapshot_soft_delete"])
 def test_columns_are_added_when_that_is_allowed(store: Table, mode: str) -> None:
     store.write(mode, ROWS)
@@ -158,6 +160,7 @@ def test_columns_are_added_when_that_is_allowed(store: Table, mode: str) -> None
     assert store.write(mode, rows, wide, mergeSchema=True).rows_written == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["hash_diff_upsert", "snapshot_soft_delete"])
 def test_a_table_made_elsewhere_is_taken_over_with_the_columns_added(store: Table, mode: str) -> None:
     store.write("append", ROWS, keys=())
@@ -275,6 +278,7 @@ def test_starts_that_cannot_be_used(store: Table) -> None:
     assert details(by_day) == {"inserted": 1} and store.rows(*HISTORY) == [(1, "a", T1, None, True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["historical", "snapshot_soft_delete", "hash_diff_upsert"])
 def test_writers_at_once_leave_one_truth(store: Table, mode: str) -> None:
     store.write(mode, [(i, "a", 0) for i in range(50)])
