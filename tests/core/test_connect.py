@@ -16,7 +16,7 @@ SAME = ["tests/core/steps", "tests/core/formats", "tests/core/test_run.py", "tes
 @pytest.mark.slow
 def test_the_same_cases_pass_on_a_connect_server() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "--engine", "connect", "-p", "no:cacheprovider", *SAME]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2400, check=False)
     print(done.stdout[-6000:], done.stderr[-2000:])
     assert done.returncode == 0
     passed = re.search(r"(\d+) passed", done.stdout)
