@@ -115,7 +115,8 @@ def test_reading_by_jdbc(change: dict[str, Any], expected: list[tuple[str, str]]
     ("change", "expected"),
     [
         ({"mode": "merge"}, [("MERGE_KEYS_MISSING", "/output/options")]),
-        ({"mode": "upsert"}, [("MODE_NOT_SUPPORTED", "/output/mode")]),
+        ({"mode": "upsert"}, [("MERGE_KEYS_MISSING", "/output/options")]),
+        ({"mode": "historical"}, [("MODE_NOT_SUPPORTED", "/output/mode")]),
         ({"mode": "merge", "options": {"merge_keys": ["id"]}}, []),
         ({"options": {"merge_keys": ["id"]}}, [("INVALID_COMBINATION", "/output/options/merge_keys")]),
         ({"options": {"replaceWhere": "a = 1"}}, [("INVALID_COMBINATION", "/output/options/replaceWhere")]),
