@@ -143,6 +143,16 @@ def test_an_application_of_a_dead_worker_is_ended_when_it_was_asked_something_el
     assert yarn.killed == ["application_1_0000"]
 
 
+def test_the_application_of_a_dead_worker_is_waited_for_and_its_result_counts(stage: Any, yarn: ResourceManager, on_yarn: Any, request_for: Any) -> None:
+    run = on_yarn()
+    earlier = run.exchange.open(1, submission._fingerprint(request_for(), run.settings))
+    yarn.run(earlier.name, looks=1)
+    (earlier.shared / "result.json").write_text(json.dumps({"format_version": 1, "attempt": earlier.name, "status": "success"}))
+    with run:
+        assert run.run(request_for(), try_number=2)["attempt"] == earlier.name
+    assert (stage.calls, yarn.killed) == ([], [])
+
+
 def test_while_the_manager_is_silent_nothing_is_submitted_twice(stage: Any, yarn: ResourceManager, on_yarn: Any, request_for: Any) -> None:
     run = on_yarn()
     run.exchange.open(1, "fingerprint")

@@ -267,6 +267,15 @@ def test_a_check_always_sees_the_data_as_it_is_now(stage: Any, request_for: Any)
     assert len(stage.calls) == 2
 
 
+def test_a_failed_result_of_an_earlier_try_is_no_answer_for_this_one(stage: Any, request_for: Any) -> None:
+    with stage.submission("ok") as run:
+        earlier = run.exchange.open(1, submission._fingerprint(request_for(), run.settings))
+        (earlier.shared / "result.json").write_text(json.dumps({"format_version": 1, "attempt": earlier.name, "status": "failed", "reason": "quality"}))
+        found = run.run(request_for(), try_number=2)
+        assert (found["attempt"], found["status"]) == (run.attempt.name, "success")
+    assert len(stage.calls) == 1
+
+
 def test_a_run_that_died_with_its_worker_is_run_again(stage: Any, request_for: Any, dead_worker: Any) -> None:
     dead_worker("hang")
     (folder,) = (stage.base / stage.key).iterdir()
