@@ -108,6 +108,8 @@ def explain(document: Pipeline | Check, connections: Connections | None = None) 
     decided = plan(document)
     lines = [f"{'check' if isinstance(document, Check) else 'pipeline'} {document.name}", "read"]
     lines += [f"  {at}: {describe_source(source)}" for at, source in sources_of(document)]
+    if about := list(_about(document)):
+        lines[1:1] = ["about", *about]
     if operations := document.preparation():
         lines.append(f"prepare ({len(operations)} operations, in this order)")
         lines += [f"  {i + 1}. {operation.label}" for i, operation in enumerate(operations)]
@@ -141,6 +143,16 @@ def _packages(document: Pipeline | Check, connections: Connections) -> Iterator[
             yield f"  {at}: {', '.join(packages)}"
         elif block.connection and block.format == "jdbc":
             yield f"  {at}: the driver of the connection {block.connection}"
+
+
+def _about(document: Pipeline | Check) -> Iterator[str]:
+    """What the document says of its table: descriptions, and who runs it."""
+    notes = document.annotations
+    if notes is not None:
+        if notes.table_comment:
+            yield f"  {notes.table_comment}"
+        yield from (f"  {name}: {text}" for name, text in notes.comments.items())
+    yield from (f"  {key}: {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}" for key, value in document.operations.items())
 
 
 def _explain_validations(validations: Validations, decided: Plan) -> Iterator[str]:

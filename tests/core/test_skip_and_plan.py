@@ -92,3 +92,16 @@ def test_when_both_sides_of_a_split_are_written_in_one_job(validations: dict[str
     assert sides_together(document.validations)[0] is together
     words = "both sides in one write" if together else "one write a side"
     assert any(words in line for line in explain(document))
+
+
+def test_the_plan_says_what_the_document_says_of_its_table() -> None:
+    document, problems = lint({
+        "input": {"format": "csv", "path": "/in"}, "target_table": "orders", "layer": "silver", "transform": {"cast": {"id": "int"}},
+        "annotations": {"description": "One row an order.", "columns": {"id": {"description": "its number", "pii": False}, "n": {"tags": ["x"]}}},
+        "operations": {"owners": ["sales", "data"], "criticality": "high"},
+    })
+    assert document is not None, problems
+    lines = explain(document)
+    assert lines[:6] == ["pipeline silver.orders", "about", "  One row an order.", "  id: its number", "  owners: sales, data", "  criticality: high"]
+    assert lines[lines.index("prepare (2 operations, in this order)") + 1 :][:2] == ["  1. cast", "  2. control columns"]
+    assert "  /output: delta silver.orders (append)" in lines
