@@ -60,6 +60,16 @@ def test_sides_of_joins_and_inner_chains_are_sources_too() -> None:
     assert linted({"format": "delta", "path": "/data/x"}, {"path": "/data/x"}) == LOST
 
 
+def test_sides_of_unions_and_sources_of_rules_are_sources_too() -> None:
+    union = {"type": "union", "with": {"format": "csv", "path": "/ref/more"}}
+    assert linted("/data/x", {"path": "/ref/more"}, steps=[union]) == LOST
+    rule = {"type": "foreign_key", "column": "id", "source": {"format": "csv", "path": "/ref/names"}, "source_columns": ["id"]}
+    document = {
+        "name": "p", "input": {"format": "csv", "path": "/data/x"}, "validations": {"rules": [rule]}, "output": {"format": "csv", "path": "/ref/names"},
+    }
+    assert [(p.code, p.at) for p in lint(document)[1]] == [("SOURCE_OVERWRITTEN", "/output/path")]
+
+
 def test_dynamic_overwrite_of_the_source_is_refused_too() -> None:
     assert linted("/data/x", {"path": "/data/x", "partition_by": ["k"], "options": {"partitionOverwriteMode": "dynamic"}}) == LOST
 
