@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..document import Source
 from .files import MALFORMED, FileFormat
-from .malformed import COLUMN, counted, observe, wants_count
-from .options import texts
+from .malformed import read_counted, wants_count
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,15 +29,11 @@ class Json(FileFormat):
     )
 
     def read(self, source: Source, run: Run) -> DataFrame:
-        options = texts({}, source.options)
-        if not wants_count(source):
-            return super().read(source, run)
-        if source.schema:
-            return counted(self, source, run, options, self.load(source, run, options, source.schema).schema)
-        df = self.load(source, run, {**options, COLUMN: MALFORMED}, None)
-        if not df.columns:
-            raise run.fault("SOURCE_EMPTY", "/path", format=self.name, found=", ".join(source.paths))
-        if df.columns == [MALFORMED]:
-            reason = "no line is a JSON object; is multiLine=true missing?"
-            raise run.fault("SOURCE_NOT_READABLE", "/path", format=self.name, found=", ".join(source.paths), reason=reason)
-        return observe(df, source, run) if MALFORMED in df.columns else df
+        def refuse(names: list[str]) -> None:
+            if not names:
+                raise run.fault("SOURCE_EMPTY", "/path", format=self.name, found=", ".join(source.paths))
+            if names == [MALFORMED]:
+                reason = "no line is a JSON object; is multiLine=true missing?"
+                raise run.fault("SOURCE_NOT_READABLE", "/path", format=self.name, found=", ".join(source.paths), reason=reason)
+
+        return read_counted(self, source, run, refuse) if wants_count(source) else super().read(source, run)

@@ -6,14 +6,14 @@ it is dropped. Formats that are parsed row by row lose nothing by it (there is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..columns import quoted
 from ..document import Source
 from ..engine import observed
 from .files import MALFORMED, FileFormat
-from .options import option
+from .options import option, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,6 +37,16 @@ def counted(fmt: FileFormat, source: Source, run: Run, options: Mapping[str, str
     wider = StructType([*schema.fields, StructField(MALFORMED, StringType())])
     kept = {k: v for k, v in options.items() if k != "inferSchema"}
     return observe(fmt.load(source, run, {**kept, COLUMN: MALFORMED}, wider), source, run)
+
+
+def read_counted(fmt: FileFormat, source: Source, run: Run, refuse: Callable[[list[str]], None]) -> DataFrame:
+    """The source with its malformed rows counted; ``refuse`` raises for the names of columns that were found and are not enough."""
+    options = texts({}, source.options)
+    if source.schema:
+        return counted(fmt, source, run, options, fmt.load(source, run, options, source.schema).schema)
+    df = fmt.load(source, run, {**options, COLUMN: MALFORMED}, None)
+    refuse(df.columns)
+    return observe(df, source, run) if MALFORMED in df.columns else df
 
 
 def observe(df: DataFrame, source: Source, run: Run) -> DataFrame:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ..document import Source
 from ..errors import Problem
 from .files import MALFORMED, FileFormat
-from .malformed import COLUMN, counted, observe, wants_count
-from .options import option, texts
+from .malformed import read_counted, wants_count
+from .options import option
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,13 +40,9 @@ class Xml(FileFormat):
             yield Problem("MISSING_KEY", at + "/options", {"expected": "rowTag", "nearest": "", "hint": ", the name of the element that is a row"})
 
     def read(self, source: Source, run: Run) -> DataFrame:
-        options = texts({}, source.options)
-        if not wants_count(source):
-            return super().read(source, run)
-        if source.schema:
-            return counted(self, source, run, options, self.load(source, run, options, source.schema).schema)
-        df = self.load(source, run, {**options, COLUMN: MALFORMED}, None)
-        if not [name for name in df.columns if name != MALFORMED]:
-            reason = f"it has no element <{option(source.options, 'rowTag')}> with content"
-            raise run.fault("SOURCE_NOT_READABLE", "/options/rowTag", format=self.name, found=", ".join(source.paths), reason=reason)
-        return observe(df, source, run) if MALFORMED in df.columns else df
+        def refuse(names: list[str]) -> None:
+            if not [name for name in names if name != MALFORMED]:
+                reason = f"it has no element <{option(source.options, 'rowTag')}> with content"
+                raise run.fault("SOURCE_NOT_READABLE", "/options/rowTag", format=self.name, found=", ".join(source.paths), reason=reason)
+
+        return read_counted(self, source, run, refuse) if wants_count(source) else super().read(source, run)

@@ -9,7 +9,7 @@ from ..columns import Columns, Reference
 from ..errors import Problem, SparquetError, pointer
 from ..spec import Field, spec
 from .part import Part, reserved, same_names
-from .paths import check_path, default_alias, find
+from .paths import check_alias, check_path, default_alias, find
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -38,8 +38,8 @@ class ArrayStep(Part):
 
     def check(self, at: str) -> Iterator[Problem]:
         yield from check_path(self.path, at + "/path")
-        if self.alias is not None and (not self.alias.strip() or any(c in self.alias for c in ".[]")):
-            yield Problem("WRONG_TYPE", at + "/alias", {"found": repr(self.alias), "expected": "a plain name of a top-level column", "hint": ""})
+        if self.alias is not None:
+            yield from check_alias(self.alias, at + "/alias")
         yield from reserved([(at + "/alias", self.name)])
 
     @property

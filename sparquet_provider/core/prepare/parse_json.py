@@ -12,7 +12,7 @@ from ..errors import Problem, nearest
 from ..losses import NOT_REPORTED, why_not_counted
 from ..spec import Field, spec
 from .part import Part, reserved
-from .paths import check_path, find
+from .paths import check_alias, check_path, find
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -50,9 +50,7 @@ class ParseJson(Part):
         if self.alias is None and nested:
             yield Problem("MISSING_KEY", at, {"expected": "alias", "hint": f", a name for what {self.column} becomes"})
         if self.alias is not None:
-            if not self.alias.strip() or any(c in self.alias for c in ".[]"):
-                facts = {"found": repr(self.alias), "expected": "a plain name of a top-level column", "hint": ""}
-                yield Problem("WRONG_TYPE", at + "/alias", facts)
+            yield from check_alias(self.alias, at + "/alias")
             yield from reserved([(at + "/alias", self.alias)])
         if self.drop_source and nested:
             reason = f"drop_source removes top-level columns only, and {self.column} is a path"

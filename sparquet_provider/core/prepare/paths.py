@@ -27,6 +27,12 @@ def check_path(path: str, at: str, *, indices: bool = False) -> Iterator[Problem
             yield Problem("PATH_INVALID", at, {"found": path, "reason": "brackets hold the number of an item", "remedy": "Write it as a.b[0].c."})
 
 
+def check_alias(alias: str, at: str) -> Iterator[Problem]:
+    """The defect of a text that cannot be the plain name of a column."""
+    if not alias.strip() or any(c in alias for c in ".[]"):
+        yield Problem("WRONG_TYPE", at, {"found": repr(alias), "expected": "a plain name of a top-level column", "hint": ""})
+
+
 def default_alias(path: str) -> str:
     """The column that a path becomes when no alias is given: ``a.b[0]`` is ``a_b_0``."""
     return re.sub(r"[.\[\]]+", "_", path).strip("_")
