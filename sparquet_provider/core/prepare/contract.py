@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ..errors import Problem, pointer
@@ -119,11 +119,10 @@ class Contract(Selection):
     def preparation(self) -> list[Operation]:
         """The operations in their fixed order; the keys may come in any."""
         keys: Contract = render(self.own_keys, {})
-        transform, at = keys.transform or Transform(), "/transform"
-        shape = [Operation("/shape", "shape", "struct", keys.shape.apply)] if keys.shape is not None else []
-        found = in_order(keys, transform, "", at, [keys._mark()] if keys.watermark_columns else ())
-        first = next((i for i, op in enumerate(found) if op.label not in ("select_columns", "column_mapping")), len(found))
-        found[first:first] = shape
+        transform, at_shape = keys.transform or Transform(), "/transform/shape"
+        if keys.shape is not None:
+            transform, at_shape = replace(transform, shape=keys.shape), "/shape"
+        found = in_order(keys, transform, "/transform", at_shape, [keys._mark()] if keys.watermark_columns else ())
         return [*found, Operation("", "control columns", "with_column", finalise)] if self.is_contract else []
 
     def _mark(self) -> Operation:

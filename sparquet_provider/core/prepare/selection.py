@@ -50,19 +50,19 @@ class Selection(Part):
         if self.filter_expression is not None and not self.filter_expression.strip():
             yield Problem("EMPTY_VALUE", at + "/filter_expression", {"expected": "an SQL predicate", "hint": ""})
 
-    def before(self, at: str) -> Iterator[Operation]:
+    def before(self) -> Iterator[Operation]:
         """The operations before the values change."""
         if self.select_columns:
-            yield Operation(at + "/select_columns", "select_columns", "select", self._select)
+            yield Operation("/select_columns", "select_columns", "select", self._select)
         if self.column_mapping:
-            yield Operation(at + "/column_mapping", "column_mapping", "rename", self._rename)
+            yield Operation("/column_mapping", "column_mapping", "rename", self._rename)
 
-    def after(self, at: str) -> Iterator[Operation]:
+    def after(self) -> Iterator[Operation]:
         """The operations on prepared values."""
         if self.filter_expression is not None:
-            yield Operation(at + "/filter_expression", "filter_expression", "filter", self._filter)
+            yield Operation("/filter_expression", "filter_expression", "filter", self._filter)
         if self.custom_keys:
-            yield Operation(at + "/custom_keys", "custom_keys", "with_column", self._keys)
+            yield Operation("/custom_keys", "custom_keys", "with_column", self._keys)
 
     def _select(self, df: DataFrame, run: Run) -> DataFrame:
         found = located(df, ((pointer(i), name) for i, name in enumerate(self.select_columns)), run, "", top_level=True)

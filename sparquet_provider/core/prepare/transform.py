@@ -54,10 +54,10 @@ class Transform(Part):
             if not name.strip() or not expression.strip():
                 yield Problem("EMPTY_VALUE", at + pointer("derive", name), {"expected": "a name and an SQL expression", "hint": ""})
 
-    def values(self, at: str) -> Iterator[Operation]:
-        """The operations that shape the frame and change its values."""
+    def values(self, at: str, at_shape: str) -> Iterator[Operation]:
+        """The operations that shape the frame and change its values; ``at_shape`` is where the shape stands."""
         if self.shape is not None:
-            yield Operation(at + "/shape", "shape", "struct", self.shape.apply)
+            yield Operation(at_shape, "shape", "struct", self.shape.apply)
         if self.cast:
             casts = [(pointer(name), name, kind) for name, kind in self.cast.items()]
             yield Operation(at + "/cast", "cast", "cast", lambda df, run: try_casts(df, casts, run))
@@ -72,8 +72,8 @@ class Transform(Part):
             yield Operation(at + "/deduplicate", "deduplicate", "drop_duplicates", self.deduplicate.apply)
 
 
-def in_order(selection: Selection, transform: Transform, at: str, at_transform: str, mark: Iterable[Operation] = ()) -> list[Operation]:
-    """All operations in their fixed order."""
-    return [
-        *selection.before(at), *transform.values(at_transform), *selection.after(at), *mark, *transform.one_per_key(at_transform),
-    ]
+def in_order(
+    selection: Selection, transform: Transform, at: str = "", at_shape: str = "/shape", mark: Iterable[Operation] = ()
+) -> list[Operation]:
+    """All operations in their fixed order; ``at`` and ``at_shape`` are the places of ``transform`` and of its shape."""
+    return [*selection.before(), *transform.values(at, at_shape), *selection.after(), *mark, *transform.one_per_key(at)]

@@ -35,7 +35,7 @@ class TransformStep(Step, Selection, Transform):
         yield from Transform.check(self, at)
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
-        found = in_order(self, self, "", "")
+        found = in_order(self, self)
         for i, operation in enumerate(found):
             with part(run, operation.at, df.columns):
                 here = replace(run, at=run.at + operation.at, following=(*found[i + 1 :], *run.following))
