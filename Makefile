@@ -22,11 +22,11 @@ test: $(VENV)/.dev-ready ## run all tests, in two halves side by side
 	@$(MAKE) --no-print-directory --jobs=2 test-core test-airflow
 
 test-core: $(VENV)/.dev-ready
-	$(RUN) python -m pytest -m "" -p no:cacheprovider --ignore=tests/core/test_connect.py tests/core
+	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core/test_connect.py tests/core
 
 test-airflow: $(VENV)/.dev-ready
-	$(RUN) python -m pytest -m "" -p no:cacheprovider --ignore=tests/core tests
-	$(RUN) python -m pytest -m "" -p no:cacheprovider tests/core/test_connect.py
+	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core tests
+	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py
 
 quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
 	$(RUN) python -m pytest

@@ -87,6 +87,6 @@ def _deduplicate_by_hand(spark: Any, path: str) -> None:
     from pyspark.sql import functions as F
 
     df = spark.read.parquet(path).withColumn("ingestion_ts", F.current_timestamp())
-    window = Window.partitionBy("k").orderBy(F.col("at").desc_nulls_last(), "status", "amount", "n")
+    window = Window.partitionBy("k").orderBy(*[F.col(name).desc_nulls_last() for name in ("at", "status", "amount", "n")])
     df = df.withColumn("number", F.row_number().over(window)).where("number = 1").drop("number")
     _with_control(df).write.mode("overwrite").parquet(path + ".hand")

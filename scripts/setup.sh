@@ -11,7 +11,7 @@ missing() {
 }
 
 command -v "$python" >/dev/null || missing "$python was not found." "apt-get install python3 python3-venv"
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || missing "$("$python" --version) is too old; 3.10 or later is needed." "apt-get install python3 python3-venv"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || missing "$("$python" --version) is too old; 3.11 or later is needed." "apt-get install python3 python3-venv"
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing "$python has no module venv or ensurepip." "apt-get install python3-venv"
 bash scripts/need_java.sh
 

@@ -63,7 +63,10 @@ class CheckResult:
 
 @dataclass
 class OutputResult:
-    """What was written to one destination. ``rows_written`` is None, with ``reason``, when the engine can't tell."""
+    """What was written to one destination. ``rows_written`` is None, with ``reason``, when the engine can't tell.
+
+    ``columns`` are those of the rows that were written, with their types.
+    """
 
     at: str
     format: str
@@ -77,6 +80,7 @@ class OutputResult:
     bytes: int | None = None
     seconds: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass

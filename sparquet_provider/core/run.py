@@ -409,6 +409,7 @@ class _Execution:
         if output.columns:
             columns = Columns.of(df)
             df = df.selectExpr(*[columns.find(c).sql if c in columns.names else c for c in output.columns])
+        entry.columns = {f.name: f.dataType.simpleString() for f in df.schema.fields}
         writer = self.registry.lookup("writer", output.format)
         try:
             if self.document.target_table and run.at == "/output":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..core.result import RunRequest
     from ..core.secrets import Scrubber
     from ..hooks.submission import Submission
+    from .lineage import Seen
 
 # The core, the hooks and Airflow's Spark provider are imported where a task runs: a DAG file only needs the arguments.
 
@@ -34,6 +35,7 @@ class SparquetOperator(SubmitArguments):
 
     _submission: Submission | None = None
     _ended = False
+    _seen: Seen | None = None
 
     # --- what differs between the operators ----------------------------------------------------------------------
     def load(self, context: Context) -> Loaded:
@@ -72,6 +74,15 @@ class SparquetOperator(SubmitArguments):
         if self._submission is not None:
             self._submission.kill()
 
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """Datasets, what the document says of its table, and the outcome of its rules, for Airflow's OpenLineage provider.
+
+        It asks here after a failure, too. A task that never had a document has nothing to tell.
+        """
+        from .lineage import lineage_of
+
+        return lineage_of(self._seen) if self._seen is not None else None
+
     # --- the way there -------------------------------------------------------------------------------------------
     @contextmanager
     def answered(self, context: Context) -> Iterator[dict[str, Any]]:
@@ -84,6 +95,7 @@ class SparquetOperator(SubmitArguments):
         from ..core.text import plain_tree
         from .connections import resolve
         from .documents import checked
+        from .lineage import Seen
         from .masking import mask_in_airflow
         from .submit import submission
 
@@ -104,6 +116,7 @@ class SparquetOperator(SubmitArguments):
         mask_in_airflow(hidden)
         scrub = Scrubber(hidden)
         self.log.info("Parameters: %s", mask(parameters))
+        self._seen = Seen(loaded.tree, self.task_kind, connections)
         try:
             with submission(self, options, context, loaded.tree, scrub, connections) as self._submission:
                 if self._ended:
@@ -111,6 +124,7 @@ class SparquetOperator(SubmitArguments):
                 result = self._submission.run(self._request(ti, loaded, parameters, connections), getattr(ti, "try_number", 1) or 1)
                 cleaned = self._cleaned(result, [w.to_dict() for w in early], scrub)
                 self._warn(cleaned["warnings"][len(early):])
+                self._seen.result = cleaned
                 yield cleaned
         except SparquetError as error:
             raise _airflow_error(error, scrub) from None

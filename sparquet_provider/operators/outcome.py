@@ -24,6 +24,10 @@ def _rules_without(*keys: str) -> Callable[[Document], Document]:
     return lambda d: {**d, "validation_results": [{k: v for k, v in rule.items() if k not in keys} for rule in d.get("validation_results", [])]}
 
 
+def _outputs_without(key: str) -> Callable[[Document], Document]:
+    return lambda d: {k: [_without(key)(o) for o in v] if k in ("outputs", "quarantine") else v for k, v in d.items()}
+
+
 def _without(*keys: str) -> Callable[[Document], Document]:
     return lambda d: {k: v for k, v in d.items() if k not in keys}
 
@@ -34,11 +38,12 @@ def _shortened(document: Document) -> Document:
 
 # What is left out first is what a later task needs least.
 _CUTS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
+    ("columns of outputs", _outputs_without("columns")),
     ("samples of rules", _rules_without("samples")),
     ("variables", _without("variables")),
     ("steps", _without("steps")),
     ("parameters of rules", _rules_without("rule_params", "rule_uid", "metric_value")),
-    ("details of outputs", lambda d: {k: [_without("details")(o) for o in v] if k in ("outputs", "quarantine") else v for k, v in d.items()}),
+    ("details of outputs", _outputs_without("details")),
     ("params, warnings and problems", _without("params", "warnings", "problems", "unknown")),
     ("rules that passed", lambda d: {**d, "validation_results": [r for r in d.get("validation_results", []) if not r.get("passed")]}),
     ("rules and outputs", _without("validation_results", "outputs", "report", "quarantine", "engine")),

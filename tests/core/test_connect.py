@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SAME = ["tests/core/steps", "tests/core/formats", "tests/core/test_run.py", "tests/core/test_engine.py", "tests/core/quality/test_keys.py", "tests/core/quality/test_quarantine.py"]
+SAME = [
+    "tests/core/steps", "tests/core/formats", "tests/core/prepare/test_cases.py", "tests/core/prepare/test_behaviour.py", "tests/core/test_run.py",
+    "tests/core/test_engine.py", "tests/core/quality/test_cases.py", "tests/core/quality/test_keys.py", "tests/core/quality/test_quarantine.py",
+]
 
 
 @pytest.mark.slow

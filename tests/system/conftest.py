@@ -65,6 +65,7 @@ def run_dag(airflow_db: Path, data: Path, tmp_path_factory: pytest.TempPathFacto
     """Run a DAG of ``tests/system/dags`` in a process of its own, with all that it logs."""
     folder = tmp_path_factory.mktemp("runs")
     environment = {**os.environ, "AIRFLOW__CORE__DAGS_FOLDER": str(HERE / "dags"), "AIRFLOW__LOGGING__LOGGING_LEVEL": "INFO", "PYTHONPATH": str(ROOT)}
+    environment["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps({"type": "file", "log_file_path": str(data / "lineage.jsonl"), "append": True})
 
     def run(wanted: str) -> Outcome:
         outcome, log = folder / f"{wanted}.json", folder / f"{wanted}.log"

@@ -151,3 +151,21 @@ def test_a_run_without_logical_date(run_dag: Any, data: Path) -> None:
     params = outcome.xcoms["safe"]["return_value"]["params"]
     assert len(params["day"]) == 10
     assert params["run"].startswith("manual__")
+
+
+def test_lineage_events(ended: Outcome, data: Path) -> None:
+    text = (data / "lineage.jsonl").read_text()
+    assert "swordfish" not in text and "hunter22" not in text
+    last = {(e["job"]["name"], e["eventType"]): e for e in map(json.loads, text.splitlines())}
+    told = last["ends.success", "COMPLETE"]
+    assert [(d["namespace"], d["name"]) for d in told["inputs"]] == [("file", f"{data}/orders.csv")]
+    (output,) = told["outputs"]
+    assert (output["namespace"], output["name"]) == ("file", f"{data}/out/success")
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 2
+    assert {"name": "amount", "type": "decimal(30,4)"}.items() <= output["facets"]["schema"]["fields"][1].items()
+    gate = last["ends.closed_gate", "FAIL"]
+    outcomes = {a["name"]: (a["assertion"], a["success"]) for a in gate["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]}
+    tests = {t["name"]: (t["status"], t["severity"]) for t in gate["run"]["facets"]["test"]["tests"]}
+    failed = ended.xcoms["closed_gate"]["failed_rules"]
+    assert failed and all(tests[name] == ("fail", "error") and not outcomes[name][1] for name in failed)
+    assert {d["name"] for d in gate["outputs"]} == {f"{data}/out/closed_gate", f"{data}/out/closed_gate_valid"}

@@ -1,4 +1,9 @@
-"""``transform.deduplicate``: one row for each key, chosen by a total order."""
+"""``transform.deduplicate``: one row for each key, chosen by a total order.
+
+The first row of an order is the greatest (or least) one by one comparison of structs where all columns are ordered in the
+same direction with nulls where a struct has them: then an aggregate finds it in less time than numbering sorted rows. Other
+orders number the rows.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 _FRAGMENT = re.compile(r"(?P<value>.+?)(?:\s+(?P<direction>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE | re.DOTALL)
 #: The number of a row among those with its key.
 _NUMBER = "__sparquet_row_number"
+#: Types whose equal values may be different ones.
+_BY_VALUE = ("float", "double", "array", "struct")
 #: Types without an order of their own.
 _UNORDERED = ("map", "variant", "geometry", "geography")
 
@@ -32,12 +39,21 @@ class Order(Part):
     direction: Annotated[str, Field("Which end comes first.", choices=("asc", "desc"), runtime=False)] = "desc"
     nulls: Annotated[str | None, Field("Where nulls stand; last by default for desc, first for asc.", choices=("first", "last"), runtime=False)] = None
 
+    @property
+    def nulls_last(self) -> bool:
+        """Whether nulls come after all values."""
+        return (self.nulls or ("last" if self.direction == "desc" else "first")) == "last"
+
+    @property
+    def is_natural(self) -> bool:
+        """True when a null counts as less than any value, as in a comparison of structs."""
+        return self.nulls_last == (self.direction == "desc")
+
     def apply(self, value: Column) -> Column:
         """The value in this order."""
-        last = (self.nulls or ("last" if self.direction == "desc" else "first")) == "last"
         if self.direction == "desc":
-            return value.desc_nulls_last() if last else value.desc_nulls_first()
-        return value.asc_nulls_last() if last else value.asc_nulls_first()
+            return value.desc_nulls_last() if self.nulls_last else value.desc_nulls_first()
+        return value.asc_nulls_last() if self.nulls_last else value.asc_nulls_first()
 
 
 @spec
@@ -68,13 +84,39 @@ class Deduplicate(Part):
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         """The frame with one row for each key."""
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F
-
         keys = references(df, self.keys, run, "/keys")
         self._refuse_unordered(keys, run)
         ordered = self._orders(df, run)
-        window = Window.partitionBy(*[F.col(k.sql) for k in keys]).orderBy(*ordered, *_ties(df, [*keys, *self._columns(df)]))
+        directions = {order.direction for order, _ in ordered}
+        natural = len(directions) == 1 and all(order.is_natural for order, _ in ordered)
+        if natural and all(_has_order(field.dataType) for field in df.schema.fields):
+            return self._greatest(df, keys, ordered, "max" if directions == {"desc"} else "min")
+        return self._numbered(df, keys, ordered)
+
+    def _greatest(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]], which: str) -> DataFrame:
+        """The greatest or least row of each key; all its columns are compared, those of the order first."""
+        from pyspark.sql import functions as F
+
+        columns = Columns.of(df)
+        # A group's own key may differ from that of its rows: -0.0 is 0.0 there.
+        place = {k.name: f"k{i}" for i, k in enumerate(keys) if k.name in df.columns and k.type.typeName() not in _BY_VALUE}
+        for i, (order, _) in enumerate(ordered):
+            if order.column in columns and (name := columns.find(order.column).name) in df.columns:
+                place.setdefault(name, f"best.o{i}")
+        rest = [n for n in df.columns if n not in place]
+        rest.sort(key=lambda name: name in CONTROL)
+        place |= {name: f"best.c{i}" for i, name in enumerate(rest)}
+        fields = [value.alias(f"o{i}") for i, (_, value) in enumerate(ordered)] + [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(rest)]
+        best = df.groupBy(*[F.col(k.sql).alias(f"k{i}") for i, k in enumerate(keys)]).agg(getattr(F, which)(F.struct(*fields)).alias("best"))
+        return best.select(*[F.col(place[name]).alias(name) for name in df.columns])
+
+    def _numbered(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]]) -> DataFrame:
+        """The first row of each key, by its number."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        orders = [order.apply(value) for order, value in ordered]
+        window = Window.partitionBy(*[F.col(k.sql) for k in keys]).orderBy(*orders, *_ties(df, [*keys, *self._columns(df)]))
         return df.withColumn(_NUMBER, F.row_number().over(window)).where(f"{_NUMBER} = 1").drop(_NUMBER)
 
     def _refuse_unordered(self, keys: list[Reference], run: Run) -> None:
@@ -97,11 +139,11 @@ class Deduplicate(Part):
                     direction = (match["direction"] or "desc").lower()
                     yield pointer("order_by", i), Order(column=match["value"], direction=direction, nulls=nulls.lower() if nulls else None)
 
-    def _orders(self, df: DataFrame, run: Run) -> list[Column]:
+    def _orders(self, df: DataFrame, run: Run) -> list[tuple[Order, Column]]:
         from pyspark.sql import functions as F
 
         columns = Columns.of(df)
-        found: list[Column] = []
+        found: list[tuple[Order, Column]] = []
         problems: list[Problem] = []
         for at, order in self._items():
             place = at + ("/column" if isinstance(self.order_by[int(at.split("/")[2])], Order) else "")
@@ -112,7 +154,7 @@ class Deduplicate(Part):
                         run.engine.check_analysis(df.select(value))
                 else:
                     value = F.col(columns.find(order.column).sql)
-                found.append(order.apply(value))
+                found.append((order, value))
             except SparquetError as error:
                 problems += error.located(run.at + place).problems
         if problems:

@@ -73,7 +73,10 @@ def elsewhere(_: DataFrame, metric: Elsewhere, run: Run) -> Any:
 
 
 def history(_: DataFrame, metric: History, run: Run) -> list[float]:
-    """The figures of a rule in earlier runs of the same pipeline, newest first; a report that does not exist yet holds none."""
+    """The figures of a rule in earlier runs of the same pipeline, newest first; a report that does not exist yet holds none.
+
+    Results of the library have neither pipeline nor run: there every earlier measurement counts, told apart by its time.
+    """
     from pyspark.sql import functions as F
 
     try:
@@ -85,10 +88,12 @@ def history(_: DataFrame, metric: History, run: Run) -> list[float]:
     same = F.col("rule_uid") == metric.rule_uid
     if metric.previous_name:
         same |= F.col("check_name") == metric.previous_name
-    other_runs = (F.col("pipeline_name") == run.name) & (F.col("run_id") != run.run_id)
-    earlier = report.where(same & other_runs & F.col("error").isNull() & F.col("metric_value").isNotNull())
+    if run.name:
+        same &= (F.col("pipeline_name") == run.name) & (F.col("run_id") != run.run_id)
+    earlier = report.where(same & F.col("error").isNull() & F.col("metric_value").isNotNull())
     # A run that was tried again stands more than once: its last figure counts.
-    runs = earlier.groupBy("run_id").agg(F.max("measured_at").alias("at"), F.max_by("metric_value", "measured_at").alias("value"))
+    one_run = F.coalesce("run_id", F.col("measured_at").cast("string"))
+    runs = earlier.groupBy(one_run).agg(F.max("measured_at").alias("at"), F.max_by("metric_value", "measured_at").alias("value"))
     return [float(row["value"]) for row in runs.orderBy(F.col("at").desc()).limit(metric.last).collect()]
 
 

@@ -54,6 +54,24 @@ def test_rows_go_there_and_come_back(lake: Lake, format: str) -> None:
     assert sorted(tuple(r) for r in lake.house.spark.read.parquet(out).collect()) == [(1, "a"), (2, "b")]
 
 
+def test_a_driver_puts_its_result_there(lake: Lake, store: servers.Server) -> None:
+    from sparquet_provider.core.__main__ import write_once
+    from sparquet_provider.core.connections import Connection
+    from sparquet_provider.core.formats.logins import aws_login
+
+    settings = lake.house.spark._jsc.hadoopConfiguration()
+    login = {f"fs.s3a.{key}": value for key, value in aws_login(Connection.of("lake", store.connection)).items()}
+    for key, value in {**login, "fs.s3a.path.style.access": "true"}.items():
+        settings.set(key, value)
+    try:
+        write_once({"attempt": "one", "nan": float("nan"), "name": "preço"}, "s3a://lake/exchange/one/result.json")
+        found = lake.house.spark.read.json("s3a://lake/exchange/one").collect()
+    finally:
+        for key in (*login, "fs.s3a.path.style.access"):
+            settings.unset(key)
+    assert [(r.attempt, r.nan, r.name) for r in found] == [("one", None, "preço")]
+
+
 def test_the_login_ends_with_the_run_and_is_not_shown(lake: Lake) -> None:
     result = lake.write([(1, "a")], {"format": "parquet", "path": "s3a://lake/hidden", "mode": "append"})
     assert result.success and servers.PASSWORD not in str(result.to_dict())

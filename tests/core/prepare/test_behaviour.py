@@ -14,7 +14,7 @@ import yaml
 from sparquet_provider.core import Sparquet
 from sparquet_provider.core.ingest import ingest
 from tests.core.prepare.cases import prepared, run
-from tests.core.steps.cases import document, door, frame, written
+from tests.core.steps.cases import document, door, frame, rows_of, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,16 +34,39 @@ def test_texts_that_are_no_json_are_counted_by_the_job_of_the_write(spark: Spark
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == 1
 
 
-def test_the_survivors_of_ties_are_the_same_over_ten_partitionings(spark: SparkSession) -> None:
+@pytest.mark.parametrize("kind", ["map<string, int>", "struct<m: int>"])
+@pytest.mark.parametrize("order", ["at", "at asc", "at asc nulls last"])
+def test_the_survivors_of_ties_are_the_same_over_ten_partitionings(spark: SparkSession, kind: str, order: str) -> None:
     rows = [[k, 1, n % 3, {"m": n % 5}, None if n % 2 else n % 4] for k in (1, 2, None) for n in range(40)]
-    given = frame(spark, "k int, at int, a int, m map<string, int>, b int", rows)
-    keys = {"transform": {"deduplicate": {"keys": ["k"], "order_by": "at"}}}
+    given = frame(spark, f"k int, at int, a int, m {kind}, b int", rows)
+    keys = {"transform": {"deduplicate": {"keys": ["k"], "order_by": order}}}
     found = set()
     for number in range(10):
         run(spark, given.repartition(1 + number % 5).sortWithinPartitions("a", "b", ascending=bool(number % 2)), keys)
         found.add(json.dumps(sorted(prepared(keys)[1], key=repr)))
     assert len(found) == 1
     assert len(json.loads(found.pop())) == 3
+
+
+@pytest.mark.parametrize("direction", ["desc", "asc"])
+def test_the_aggregate_keeps_the_rows_that_numbering_keeps(spark: SparkSession, direction: str) -> None:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    df = spark.range(3000).selectExpr(
+        "CAST(nullif(xxhash64(id) % 40, 7) / 4D AS DOUBLE) * IF(id % 2 = 0, 1, -1) AS k", "nullif(xxhash64(id, 1) % 3, 1) AS at",
+        "element_at(array(0D, -0D, double('NaN'), NULL, 1.5D, double('infinity')), CAST(1 + pmod(xxhash64(id, 2), 6) AS INT)) AS x",
+        "IF(id % 5 = 0, NULL, concat('é', xxhash64(id, 3) % 9)) AS `a.b`", "named_struct('s', IF(id % 3 = 0, NULL, id % 4), 't', array(id % 2, NULL)) AS st",
+        "CAST(xxhash64(id, 4) % 100 AS DECIMAL(10,2)) AS n", "id",
+    )
+    where = {"desc": "desc_nulls_last", "asc": "asc_nulls_first"}[direction]
+    order = [getattr(F.col(c), where)() for c in ("at", "`a.b`", "x", "st", "n", "id")]
+    numbered = df.withColumn("number", F.row_number().over(Window.partitionBy("k").orderBy(*order))).where("number = 1").drop("number")
+    rule = {"keys": ["k"], "order_by": [{"column": "at", "direction": direction}, f"`a.b` {direction}"]}
+    run(spark, df, {"transform": {"deduplicate": rule}})
+    _, rows = prepared({"transform": {}})
+    expected = sorted(map(repr, rows_of(numbered)))
+    assert len(expected) > 40 and sorted(map(repr, rows)) == expected
 
 
 def test_control_columns_hold_the_instant_and_the_run(spark: SparkSession) -> None:

@@ -207,6 +207,18 @@ def test_volume_is_compared_with_earlier_reports(spark, tmp_path: Path) -> None:
     assert run(105, "e", name="another").message.startswith("105 rows; 0 earlier runs")
 
 
+def test_volume_is_compared_with_earlier_results_of_the_library(spark, tmp_path: Path) -> None:
+    place, cola = str(tmp_path / "results"), Cola()
+    rules = [{"type": "volume_anomaly", "min_history": 2, "max_deviation": "20%", "history": {"format": "parquet", "path": place}}]
+    found = []
+    for rows in (100, 110, 105, 500):
+        results = cola.run(spark.range(rows), rules)
+        found.append((results[0].passed, results[0].message))
+        cola.to_spark(spark, results).write.mode("append").parquet(place)
+    assert found[:2] == [(True, "100 rows; 0 earlier runs, 2 are needed for a judgement"), (True, "110 rows; 1 earlier runs, 2 are needed for a judgement")]
+    assert found[2:] == [(True, "105 rows; the mean of 2 earlier runs is 105, 21 more or less are allowed"), (False, "500 rows; the mean of 3 earlier runs is 105, 21 more or less are allowed")]
+
+
 def test_five_hundred_rules_split_as_one(spark) -> None:
     frame = spark.range(10)
     split = Cola().split(frame, [{"type": "accepted_values", "column": "id", "values": [i for i in range(10) if i != n % 3]} for n in range(500)])
