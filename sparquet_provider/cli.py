@@ -18,7 +18,6 @@ from .core import bundle
 from .core.__main__ import load_extension
 from .core.connections import Connections
 from .core.errors import Problem, SparquetError
-from .core.faults import quiet_spark_errors
 from .core.gates import as_check, kind_of, validations_of
 from .core.jars import resolve
 from .core.lint import lint, lint_check
@@ -158,7 +157,6 @@ def _settings(tree: dict[str, Any], master: str, conf: dict[str, Any]) -> dict[s
 def _log_to_stderr() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    quiet_spark_errors()
 
 
 def _lint(args: argparse.Namespace) -> int:

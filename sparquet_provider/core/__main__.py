@@ -20,7 +20,6 @@ from typing import Any
 
 from .connections import Connection
 from .errors import Problem, SparquetError
-from .faults import quiet_spark_errors
 from .load import Loaded
 from .result import PipelineResult, RunRequest, jsonable
 from .run import Options
@@ -140,7 +139,6 @@ def _log_to_stdout(hide: Scrubber) -> None:
     log.handlers[:] = [handler]
     log.setLevel(logging.INFO)
     log.propagate = False
-    quiet_spark_errors()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from .context import Run
 from .document import Rule
 from .engine import Engine
 from .errors import Problem, SparquetError, nearest, pointer
+from .faults import quiet_spark_errors
 from .lint import check_formats
 from .load import load
 from .plan import explain_rules
@@ -73,10 +74,12 @@ class Cola:
         Raises:
             SparquetError: with every defect, when the rules themselves are wrong. Bad data never raises.
         """
-        planned = quality.plan_rules(df, self._parse(rules))
-        results = quality.measure(df, planned, self._context(df, as_of))
-        if sample_rows:
-            quality.add_samples(planned, results, sample_rows)
+        parsed = self._parse(rules)
+        with quiet_spark_errors():
+            planned = quality.plan_rules(df, parsed)
+            results = quality.measure(df, planned, self._context(df, as_of))
+            if sample_rows:
+                quality.add_samples(planned, results, sample_rows)
         return results
 
     def split(

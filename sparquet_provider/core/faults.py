@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .errors import SparquetError, nearest
@@ -102,10 +103,18 @@ def _first(params: dict[str, str], *names: str) -> str:
     return next((params[n] for n in names if params.get(n)), "")
 
 
-def quiet_spark_errors() -> None:
-    """Stop PySpark from printing every fault once more, with its trace and values of the data, before we report it."""
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+@contextmanager
+def quiet_spark_errors() -> Iterator[None]:
+    """Keep PySpark from printing every fault once more, with its trace and values of the data, before we report it."""
+    loggers = [logging.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def condition_of(error: Any) -> str:

@@ -17,7 +17,7 @@ from .context import Run, Stopped
 from .document import Check, Output, Pipeline, Rule, Source, Step, Validations
 from .engine import Engine, observed
 from .errors import Problem, SparquetError, pointer
-from .faults import translate
+from .faults import quiet_spark_errors, translate
 from .formats.base import Written
 from .formats.options import is_true
 from .formats.safety import refuse_overwriting_source
@@ -70,7 +70,8 @@ def execute(
     document: Pipeline | Check, registry: Registry, spark: SparkSession, options: Options | None = None, warnings: list[Problem] | None = None
 ) -> PipelineResult:
     """Run a document and return its result; never raises for a fault of document, data or engine."""
-    return _Execution(document, registry, spark, options or Options(), warnings or []).run()
+    with quiet_spark_errors():
+        return _Execution(document, registry, spark, options or Options(), warnings or []).run()
 
 
 class _Execution:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from sparquet_provider.core import Sparquet
 from sparquet_provider.core.cola import Cola
 from tests.core.steps.cases import frame
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def test_one_entry_with_targets_is_as_many_rules(spark: SparkSession) -> None:
@@ -25,29 +31,61 @@ def test_one_entry_with_targets_is_as_many_rules(spark: SparkSession) -> None:
     assert [r.failed_count for r in once if r.error is None] == [1, 1, 0]
 
 
-def test_results_hold_no_data_unless_asked(spark: SparkSession) -> None:
-    secret = "s3cr3t"
-    df = frame(spark, "id int, s string, t string", [[1, secret, secret], [1, secret, None], [2, None, secret]])
-    rules = [
-        {"type": "not_null", "column": "s"},
-        {"type": "unique", "column": "s"},
-        {"type": "range", "column": "s", "min": 0},
-        {"type": "regex", "column": "t", "pattern": "^[0-9]+$"},
-        {"type": "invalid_count", "column": "s", "valid_format": "integer", "must_be": "= 0"},
-        {"type": "missing_count", "columns": ["s", "t"], "must_be": "= 0"},
-        {"type": "accepted_values", "column": "s", "values": ["a"]},
-        {"type": "column_comparison", "column": "s", "operator": "!=", "other": "t"},
-        {"type": "column_comparison", "column": "s", "operator": "<", "other": "id"},
-        {"type": "conditional_not_null", "column": "t", "when": "CAST(s AS INT) > 0"},
-        {"type": "not_null", "column": "t", "filter": "CAST(s AS INT) > 0"},
-        {"type": "row_count", "must_be": "> 0", "filter": "CAST(s AS DATE) > '2024-01-01'"},
-        {"type": "sql", "query": "SELECT max(CAST(s AS INT)) > 0 FROM _validation_df"},
-        {"type": "sql", "failed_rows": "SELECT * FROM _validation_df WHERE s = t"},
-        {"type": "sum", "column": "s", "must_be": "> 0"},
-        {"type": "distinct_count", "column": "s", "must_be": "> 5"},
-    ]
-    results = Cola().run(df, rules)
-    shown = {r.code: text for r in results if secret in (text := f"{r} {r.to_dict()}")}
+SECRET = "s3cr3t"
+RULES = [
+    {"type": "not_null", "column": "s"},
+    {"type": "unique", "column": "s"},
+    {"type": "range", "column": "s", "min": 0},
+    {"type": "regex", "column": "t", "pattern": "^[0-9]+$"},
+    {"type": "invalid_count", "column": "s", "valid_format": "integer", "must_be": "= 0"},
+    {"type": "invalid_percent", "column": "s", "valid_format": "integer", "must_be": "= 0"},
+    {"type": "missing_count", "columns": ["s", "t"], "must_be": "= 0"},
+    {"type": "missing_percent", "columns": ["s", "t"], "must_be": "= 0"},
+    {"type": "accepted_values", "column": "s", "values": ["a"]},
+    {"type": "column_comparison", "column": "s", "operator": "!=", "other": "t"},
+    {"type": "column_comparison", "column": "s", "operator": "<", "other": "id"},
+    {"type": "conditional_not_null", "column": "t", "when": "CAST(s AS INT) > 0"},
+    {"type": "not_null", "column": "t", "filter": "CAST(s AS INT) > 0"},
+    {"type": "row_count", "must_be": "> 0", "filter": "CAST(s AS DATE) > '2024-01-01'"},
+    {"type": "sql", "query": "SELECT max(CAST(s AS INT)) > 0 FROM _validation_df"},
+    {"type": "sql", "failed_rows": "SELECT * FROM _validation_df WHERE s = t"},
+    {"type": "sum", "column": "s", "must_be": "> 0"},
+    {"type": "freshness", "column": "s", "must_be": "< 1d"},
+    {"type": "quantile", "column": "s", "quantile": 0.5, "must_be": "> 0"},
+    {"type": "distinct_count", "column": "s", "must_be": "> 5"},
+    {"type": "duplicate_count", "column": "s", "must_be": "= 0"},
+    {"type": "mutually_exclusive", "columns": ["s", "t"]},
+    {"type": "completeness", "column": "t", "by": ["s"], "must_be": "> 90%"},
+    {"type": "foreign_key", "column": "s", "source": {"format": "view", "path": "promises_other"}},
+    {"type": "reconciliation", "expression": "count(DISTINCT s)", "source": {"format": "view", "path": "promises_other"}},
+    {"type": "schema", "required_columns": ["nope"]},
+]
+
+
+@pytest.fixture
+def secrets(spark: SparkSession) -> DataFrame:
+    frame(spark, "s string", [["a"], ["b"], ["c"]]).createOrReplaceTempView("promises_other")
+    return frame(spark, "id int, s string, t string", [[1, SECRET, SECRET], [1, SECRET, None], [2, None, SECRET]])
+
+
+def test_results_hold_no_data_unless_asked(secrets: DataFrame) -> None:
+    results = Cola().run(secrets, RULES)
+    shown = {r.code: text for r in results if SECRET in (text := f"{r} {r.to_dict()}")}
     assert shown == {}
-    assert len(results) == len(rules)
+    assert len(results) == len(RULES)
     assert {r.severity for r in results} == {"fail"}
+
+
+@pytest.mark.parametrize("on_failure", ["fail", "warn"])
+def test_neither_does_the_log_nor_the_report_of_a_run(
+    spark: SparkSession, secrets: DataFrame, on_failure: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    report = str(tmp_path / "report")
+    validations = {"rules": RULES, "on_failure": on_failure, "report": {"format": "json", "path": report}}
+    document = {"name": "p", "input": {"format": "view", "path": "x"}, "validations": validations, "output": {"format": "view", "path": "promises_out"}}
+    with caplog.at_level(logging.DEBUG, "sparquet"):
+        result = Sparquet(spark).run_from_dict(document, input_df=secrets)
+    assert len(result.validation_results) == spark.read.json(report).count() == len(RULES)
+    assert "measured 26 rules" in caplog.text
+    places = {"log": caplog.text, "result": json.dumps(result.to_dict()), "report": str(spark.read.json(report).collect())}
+    assert [name for name, text in places.items() if SECRET in text] == []
