@@ -58,7 +58,10 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def session_conf(jars: list[str], warehouse: Path) -> dict[str, str]:
     """The settings of the shared session (and of the Connect server)."""
+    from sparquet_provider.hooks.settings import QUICK_START
+
     return {
+        "spark.driver.extraJavaOptions": QUICK_START,
         "spark.ui.enabled": "false",
         "spark.jars": ",".join(jars),
         "spark.sql.shuffle.partitions": "2",

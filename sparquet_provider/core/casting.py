@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .columns import Reference
-from .engine import observed
 from .errors import Problem, SparquetError, nearest
-from .losses import NOT_REPORTED, can_lose, is_nested, why_not_counted
+from .losses import NOT_REPORTED, Tally, can_lose, is_nested, tallied, why_not_counted
 from .parts import located
 
 if TYPE_CHECKING:
@@ -32,13 +31,14 @@ def check_type(kind: str, at: str) -> Iterator[Problem]:
         yield Problem("TYPE_INVALID", at, {"found": kind, "nearest": nearest(kind, _TYPES)})
 
 
-def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run) -> DataFrame:
+def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run, tallies: Sequence[Tally] = ()) -> DataFrame:
     """The frame with top-level columns converted; values that do not convert become null, and a warning says how many.
 
     Args:
         df: the frame.
         casts: place below the run's place, column, type.
         run: the run; every column that is missing or can never be converted is an error at its place.
+        tallies: what else is counted at the same place.
     """
     from pyspark.errors import PySparkException
 
@@ -50,12 +50,11 @@ def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run) ->
     except PySparkException as error:
         faults = [p for at, column, kind in pairs for p in _fault(df, run, at, column, kind)]
         raise (SparquetError.of(faults) if faults else error) from error
-    return _counted(df, out, run, pairs)
+    return _counted(df, out, run, pairs, tallies)
 
 
-def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Reference, str]]) -> DataFrame:
+def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Reference, str]], tallies: Sequence[Tally]) -> DataFrame:
     """``out``, computed in a way that the values lost are known at the end."""
-    from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     schema = out.schema
@@ -64,30 +63,27 @@ def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Ref
     for at, column, _ in (pair for pair in losing if is_nested(pair[1].type)):
         run.warn("VALUES_LOST_UNKNOWN", at, found=column.name, reason="they lie inside arrays, maps or structs")
     if not counted:
-        return out
+        return tallied(out, tallies, run)
+    names = ", ".join(c.name for _, c, _ in counted)
     if reason := why_not_counted(df, run):
-        run.warn("VALUES_LOST_UNKNOWN", "", found=", ".join(c.name for _, c, _ in counted), reason=reason)
-        return out
-    observation = Observation()
-    # Each value is converted once, and what the observation sees beside it is one bit.
+        run.warn("VALUES_LOST_UNKNOWN", "", found=names, reason=reason)
+        return tallied(out, tallies, run)
+    # Each value is converted once, and what is counted beside it is one bit.
     temporary = {c.name: f"__sparquet_cast{i}" for i, (_, c, _) in enumerate(counted)}
-    bits = {f"lost{i}": f"__sparquet_lost{i}" for i in range(len(counted))}
-    lost = [F.count_if(F.col(bit)).alias(name) for name, bit in bits.items()]
+    bits = tuple(f"__sparquet_lost{i}" for i in range(len(counted)))
 
-    def ask() -> None:
-        values = observed(observation, run.engine)
-        if not values:  # an empty answer: Connect does not report what a checkpoint observed
-            run.warn("VALUES_LOST_UNKNOWN", "", found=", ".join(c.name for _, c, _ in counted), reason=NOT_REPORTED)
+    def tell(numbers: list[int] | None) -> None:
+        if numbers is None:
+            run.warn("VALUES_LOST_UNKNOWN", "", found=names, reason=NOT_REPORTED)
             return
-        for i, (at, column, kind) in enumerate(counted):
-            if values[f"lost{i}"]:
-                run.warn("VALUES_LOST", at, count=int(values[f"lost{i}"]), found=column.name, expected=kind)
+        for number, (at, column, kind) in zip(numbers, counted, strict=True):
+            if number:
+                run.warn("VALUES_LOST", at, count=number, found=column.name, expected=kind)
 
-    run.deferred.append(ask)
     both = df.withColumns({temporary[c.name]: _converted(c, kind) for _, c, kind in counted})
-    is_lost = {bit: F.col(c.sql).isNotNull() & F.col(temporary[c.name]).isNull() for bit, (_, c, _) in zip(bits.values(), counted, strict=True)}
+    is_lost = {bit: F.col(c.sql).isNotNull() & F.col(temporary[c.name]).isNull() for bit, (_, c, _) in zip(bits, counted, strict=True)}
     values = {c.name: F.col(temporary[c.name]) if c.name in temporary else _converted(c, kind) for _, c, kind in pairs}
-    return both.withColumns({**is_lost, **values}).drop(*temporary.values()).observe(observation, *lost).drop(*bits.values())
+    return tallied(both.withColumns({**is_lost, **values}).drop(*temporary.values()), [*tallies, Tally(bits, tell)], run)
 
 
 def _converted(column: Reference, kind: str) -> Column:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 
+#: How names of columns begin that are there for a while only.
+HIDDEN = "__sparquet_"
+
+
 def quoted(name: str) -> str:
     """A name as SQL reads it whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
@@ -84,6 +88,11 @@ class Columns:
         """The columns of that frame."""
         return cls(df.schema)
 
+    @property
+    def shown(self) -> list[str]:
+        """The names for messages: without the columns that only we know."""
+        return [name for name in self.names if not name.startswith(HIDDEN)]
+
     def find(self, name: str) -> Reference:
         """The column of that name.
 
@@ -99,7 +108,7 @@ class Columns:
             return Reference(field.name, self._address(index), field.dataType, field.nullable)
         if "." in name and (nested := self._nested(name)) is not None:
             return nested
-        raise SparquetError("COLUMN_NOT_FOUND", found=name, nearest=nearest(name, self.names), expected=self.names)
+        raise SparquetError("COLUMN_NOT_FOUND", found=name, nearest=nearest(name, self.shown), expected=self.shown)
 
     def __contains__(self, name: str) -> bool:
         try:

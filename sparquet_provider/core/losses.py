@@ -7,7 +7,11 @@ the rows first). So it is left out where any of this may happen.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from .engine import observed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,6 +36,37 @@ _WHOLE = frozenset({
 })
 #: Steps whose filters Spark would move to the source, were there no observation.
 _PUSHES = frozenset({"filter", "join", "transform"})
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Columns that are true for the rows to be counted; ``tell`` gets the numbers in their order, None when the engine reports none."""
+
+    columns: tuple[str, ...]
+    tell: Callable[[list[int] | None], None]
+
+
+def tallied(df: DataFrame, tallies: Sequence[Tally], run: Run) -> DataFrame:
+    """The frame without the columns of the tallies, which its first action counts, all at one place.
+
+    Every place costs: there Spark writes its rows out in full and leaves the code that it generated.
+    """
+    if not tallies:
+        return df
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    observation = Observation()
+    columns = [column for tally in tallies for column in tally.columns]
+
+    def ask() -> None:
+        values = observed(observation, run.engine)
+        for tally in tallies:
+            # An empty answer: Connect does not report what a checkpoint observed.
+            tally.tell([int(values[column]) for column in tally.columns] if values else None)
+
+    run.deferred.append(ask)
+    return df.observe(observation, *[F.count_if(F.col(column)).alias(column) for column in columns]).drop(*columns)
 
 
 def can_lose(source: DataType, target: DataType) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from ..columns import Columns, Reference
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..context import Run
 
+_POSITION, _ITEM = "__sparquet_position", "__sparquet_item"
 MODES = ("keep", "to_json", "size", "first", "explode", "explode_outer")
 
 
@@ -96,10 +97,11 @@ def _parent(steps: tuple[ArrayStep, ...], i: int) -> int | None:
     return None
 
 
-def apply_arrays(steps: tuple[ArrayStep, ...], df: DataFrame, run: Run) -> DataFrame:
+def apply_arrays(steps: tuple[ArrayStep, ...], df: DataFrame, run: Run, once: Sequence[str] = ()) -> DataFrame:
     """Every entry, in any order: one whose path is not there yet waits for the entry that makes it.
 
     An entry that replaces its own array comes after the others that are ready, which may read the same array.
+    ``once`` are columns of flags that stay true in one row only of each record.
     """
     waiting = dict(enumerate(steps))
     while waiting:
@@ -111,7 +113,7 @@ def apply_arrays(steps: tuple[ArrayStep, ...], df: DataFrame, run: Run) -> DataF
             array = _array(df, step, run)
             if array is None:  # an entry before it replaced the array
                 raise SparquetError.of(_unresolved(df, {i: step}, run))
-            df = _with(df, step, array, run.placed(run.at + pointer(i)))
+            df = _with(df, step, array, run.placed(run.at + pointer(i)), once)
     return df
 
 
@@ -123,11 +125,21 @@ def _array(df: DataFrame, step: ArrayStep, run: Run) -> Reference | None:
     return found if found.type.typeName() == "array" else None
 
 
-def _with(df: DataFrame, step: ArrayStep, array: Reference, run: Run) -> DataFrame:
+def _with(df: DataFrame, step: ArrayStep, array: Reference, run: Run, once: Sequence[str]) -> DataFrame:
     in_place = step.name.casefold() == array.name.casefold()
     if not in_place and step.name in Columns.of(df):
         raise run.fault("COLUMN_COLLISION", "/alias", found=step.name)
-    return df.withColumn(array.name if in_place else step.name, step.value(array))
+    name = array.name if in_place else step.name
+    return _first_flagged(df, name, array, once) if once and step.explodes else df.withColumn(name, step.value(array))
+
+
+def _first_flagged(df: DataFrame, name: str, array: Reference, once: Sequence[str]) -> DataFrame:
+    """A row for each item, and flags that stay true in the first row of each record alone."""
+    from pyspark.sql import functions as F
+
+    rows = df.select("*", F.posexplode_outer(F.expr(array.sql)).alias(_POSITION, _ITEM))
+    is_first = F.coalesce(F.col(_POSITION) == 0, F.lit(True))
+    return rows.withColumns({name: F.col(_ITEM), **{flag: F.col(flag) & is_first for flag in once}}).drop(_POSITION, _ITEM)
 
 
 def _unresolved(df: DataFrame, waiting: Mapping[int, ArrayStep], run: Run) -> Iterator[Problem]:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..columns import Columns, Reference
-from ..engine import observed
 from ..errors import Problem, nearest
-from ..losses import NOT_REPORTED, why_not_counted
+from ..losses import NOT_REPORTED, Tally, why_not_counted
 from ..spec import Field, spec
 from .part import Part, reserved
 from .paths import check_alias, check_path, find
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 _CORRUPT = "__sparquet_corrupt"
 #: The column of what was read, and its field when that is no struct.
 _HELD, _VALUE = "__sparquet_json", "value"
-#: True for a text that could not be read.
-_BAD = "__sparquet_bad"
 
 
 @spec
@@ -56,8 +53,8 @@ class ParseJson(Part):
             reason = f"drop_source removes top-level columns only, and {self.column} is a path"
             yield Problem("INVALID_COMBINATION", at + "/drop_source", {"reason": reason, "remedy": "Leave it out; columns decides what is kept."})
 
-    def apply(self, df: DataFrame, run: Run, schemas: Mapping[str, str]) -> DataFrame:
-        """The frame with the parsed column; texts that are no such JSON are counted."""
+    def apply(self, df: DataFrame, run: Run, schemas: Mapping[str, str], number: int) -> tuple[DataFrame, Tally | None]:
+        """The frame with the parsed column, and the tally of texts that are no such JSON; ``number`` tells it from those of other entries."""
         columns = Columns.of(df)
         source = find(columns, self.column, run, "/column")
         if not source.is_text:
@@ -66,8 +63,8 @@ class ParseJson(Part):
         if name.casefold() != source.name.casefold() and name in columns:
             raise run.fault("COLUMN_COLLISION", "/alias", found=name)
         kind = self._type(run, schemas)
-        df = _parsed(df, source, name, kind, run)
-        return df.drop(source.name) if self.drop_source and name.casefold() != source.name.casefold() else df
+        df, tally = _parsed(df, source, name, kind, run, number)
+        return (df.drop(source.name) if self.drop_source and name.casefold() != source.name.casefold() else df), tally
 
     def _type(self, run: Run, schemas: Mapping[str, str]) -> DataType:
         if self.schema_ref is None:
@@ -78,7 +75,7 @@ class ParseJson(Part):
         return ddl_type(schemas[self.schema_ref], run, "/schema_ref")
 
 
-def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run) -> DataFrame:
+def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, number: int) -> tuple[DataFrame, Tally | None]:
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -97,9 +94,16 @@ def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run) ->
         result = held.dropFields(_CORRUPT) if struct else held.getField(_VALUE)
     if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
-        return out.withColumn(name, result).drop(_HELD)
-    out = out.withColumns({_BAD: bad & (F.trim(text) != "null"), name: result}).drop(_HELD)
-    return _counted(out, F.count_if(_BAD), source, kind, run).drop(_BAD)
+        return out.withColumn(name, result).drop(_HELD), None
+
+    def tell(numbers: list[int] | None) -> None:
+        if numbers is None:
+            run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=NOT_REPORTED)
+        elif numbers[0]:
+            run.warn("JSON_NOT_PARSED", "/column", count=numbers[0], found=source.name, expected=kind.simpleString())
+
+    flag = f"__sparquet_bad{number}"
+    return out.withColumns({flag: bad & (F.trim(text) != "null"), name: result}).drop(_HELD), Tally((flag,), tell)
 
 
 def _in_brackets(text: Column, kind: Any) -> Column:
@@ -109,22 +113,6 @@ def _in_brackets(text: Column, kind: Any) -> Column:
     if kind.typeName() != "array" or kind.elementType.typeName() != "struct":
         return text
     return F.when(F.ltrim(text).startswith("{"), F.concat(F.lit("["), text, F.lit("]"))).otherwise(text)
-
-
-def _counted(df: DataFrame, bad: Any, source: Reference, kind: DataType, run: Run) -> DataFrame:
-    from pyspark.sql import Observation
-
-    observation = Observation()
-
-    def ask() -> None:
-        values = observed(observation, run.engine)
-        if not values:
-            run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=NOT_REPORTED)
-        elif values["bad"]:
-            run.warn("JSON_NOT_PARSED", "/column", count=int(values["bad"]), found=source.name, expected=kind.simpleString())
-
-    run.deferred.append(ask)
-    return df.observe(observation, bad.alias("bad"))
 
 
 #: Names and comments, whose brackets do not count.

@@ -63,7 +63,7 @@ def _find(columns: Columns, path: str) -> Reference:
         if head in columns:
             return _follow(columns.find(head), tokens[cut:], path)
     near = nearest(path, columns.names) or nearest(path.replace(".", "_"), columns.names)
-    raise SparquetError("COLUMN_NOT_FOUND", found=path, nearest=near, expected=columns.names)
+    raise SparquetError("COLUMN_NOT_FOUND", found=path, nearest=near, expected=columns.shown)
 
 
 def _follow(start: Reference, tokens: list[Any], path: str) -> Reference:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from ..casting import check_type, try_casts
 from ..columns import Columns, quoted
 from ..errors import Problem, SparquetError, pointer
+from ..losses import Tally, tallied
 from ..parts import part
 from ..spec import Field, spec
 from .part import Part, reserved, same_names
@@ -57,8 +58,8 @@ def _name(path: str, column: Projected) -> str:
     return column.alias or default_alias(path)
 
 
-def project(columns: Mapping[str, Projected], df: DataFrame, run: Run) -> DataFrame:
-    """The frame with these columns only, in this order, and those that the run itself adds."""
+def project(columns: Mapping[str, Projected], df: DataFrame, run: Run, tallies: Sequence[Tally] = ()) -> DataFrame:
+    """The frame with these columns only, in this order, and those that the run itself adds; the tallies are counted here."""
     from pyspark.sql import functions as F
 
     chosen: list[tuple[str, Column]] = []
@@ -71,10 +72,11 @@ def project(columns: Mapping[str, Projected], df: DataFrame, run: Run) -> DataFr
     if problems:
         raise SparquetError.of(problems)
     named = {name.casefold() for name, _ in chosen}
-    control = [F.col(quoted(name)) for name in df.columns if name in {*KEPT, *run.literals} and name.casefold() not in named]
+    kept = {*KEPT, *run.literals, *(column for tally in tallies for column in tally.columns)}
+    control = [F.col(quoted(name)) for name in df.columns if name in kept and name.casefold() not in named]
     out = df.select(*[value.alias(name) for name, value in chosen], *control)
     casts = [(pointer(path, "cast"), _name(path, c), c.cast) for path, c in columns.items() if c.cast is not None]
-    return try_casts(out, casts, run) if casts else out
+    return try_casts(out, casts, run, tallies) if casts else tallied(out, tallies, run)
 
 
 def _value(df: DataFrame, path: str, column: Projected, run: Run) -> Column:

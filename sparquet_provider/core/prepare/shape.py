@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from ..errors import Problem, nearest, pointer
+from ..losses import Tally, tallied
 from ..spec import Field, spec
 from .arrays import ArrayStep, apply_arrays, check_arrays
 from .flatten import Flatten
@@ -64,11 +65,21 @@ class Shape(Part):
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         """The flat frame."""
+        tallies: list[Tally] = []
         for i, entry in enumerate(self.parse_json):
-            df = entry.apply(df, run.placed(run.at + pointer("parse_json", i)), run.schemas)
+            df, tally = entry.apply(df, run.placed(run.at + pointer("parse_json", i)), run.schemas, i)
+            tallies += [tally] if tally else []
+        if not self._keeps_records:
+            df, tallies = tallied(df, tallies, run), []
         if self.flatten is not None:
             df = self.flatten.apply(df, run.placed(run.at + "/flatten"))
         for i, arrays in enumerate(self.zip_arrays):
             df = arrays.apply(df, run.placed(run.at + pointer("zip_arrays", i)))
-        df = apply_arrays(self.arrays, df, run.placed(run.at + "/arrays"))
-        return project(self.columns, df, run.placed(run.at + "/columns")) if self.columns else df
+        df = apply_arrays(self.arrays, df, run.placed(run.at + "/arrays"), [column for tally in tallies for column in tally.columns])
+        return project(self.columns, df, run.placed(run.at + "/columns"), tallies) if self.columns else df
+
+    @property
+    def _keeps_records(self) -> bool:
+        """True when each record has a row left where the casts of the projection count: texts that are no JSON are counted there, too."""
+        casts = any(column.cast for column in (self.columns or {}).values())
+        return casts and all(step.mode != "explode" for step in self.arrays)

@@ -13,7 +13,8 @@ Several cases may stand in one file, parted by ``---``. The keys:
     variables  what was collected;  skipped  the message of a stopped run
     classic_only  why a Connect session cannot run it
 
-``at`` is relative to the first step, unless it begins with /transformations. ``has`` is a text, or a list of texts, that the message and remedy contain.
+``at`` is relative to the first step, unless it begins with /transformations. ``has`` is a text, or a list of texts, that the message and remedy contain;
+``hasnt`` a text that they do not.
 """
 
 from __future__ import annotations
@@ -163,6 +164,7 @@ def matches(found: Problem, expected: Mapping[str, Any], first: str = FIRST) -> 
         found.code == expected["code"]
         and found.at == (at if at.startswith("/transformations/") and "/transformations/0" not in at else first + at)
         and all(str(t) in words for t in ([texts] if isinstance(texts, str) else texts))
+        and ("hasnt" not in expected or expected["hasnt"] not in words)
     )
 
 
