@@ -45,10 +45,16 @@ def main(argv: list[str] | None = None) -> int:
     except SparquetError as error:
         _print_problems(list(error.problems), args)
         return USAGE
+    except OSError as error:  # a path that was given cannot be read or written
+        print(f"sparquet: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        return USAGE
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sparquet", description="Declarative Spark pipelines.")
+    parser = argparse.ArgumentParser(
+        prog="sparquet", description="Declarative Spark pipelines.",
+        epilog="Exit codes: 0 success or skipped, 1 the run failed, 2 wrong usage or a document with errors, 3 quality rules failed.",
+    )
     parser.add_argument("--version", action="version", version=f"sparquet {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -95,8 +101,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    if args.html and not Path(args.html).absolute().parent.is_dir():
-        raise SparquetError("INVALID_COMBINATION", reason=f"there is no folder for --html {args.html}", remedy="Make the folder first.")
+    if args.html and (Path(args.html).is_dir() or not Path(args.html).absolute().parent.is_dir()):
+        raise SparquetError("INVALID_COMBINATION", reason=f"--html {args.html} is no file in a folder", remedy="Name a file; make its folder first.")
     result = _start(args, _check_document(args), check=True)
     if args.html:
         Path(args.html).write_text(page(result.to_dict()), encoding="utf-8")

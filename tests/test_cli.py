@@ -225,3 +225,18 @@ def test_a_watermark_goes_in_as_json_and_comes_out_in_words(started: Any, write:
     assert 'watermark: {"ts": "2026-01-02T00:00:00+00:00"}' in capsys.readouterr().out
     assert cli.main(["run", document, "--watermark", "yesterday"]) == cli.USAGE
     assert cli.main(["run", document, "--watermark", "[1]"]) == cli.USAGE
+
+
+@pytest.mark.parametrize("target", ["{folder}/file", "/proc/none"])
+def test_a_target_that_cannot_be_written_is_a_usage_error(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    path = target.format(folder=tmp_path)
+    assert cli.main(["bundle", path]) == cli.USAGE
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.startswith("sparquet: ") and path in shown.err
+
+
+def test_the_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    assert "0 success or skipped, 1 the run failed, 2 wrong usage or a document with errors, 3 quality rules failed" in " ".join(capsys.readouterr().out.split())

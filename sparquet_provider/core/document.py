@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from .errors import Problem, nearest, pointer
 from .prepare.contract import Contract, with_target
+from .prepare.selection import check_derived
 from .result import jsonable
 from .spec import Field, Parse, Spec, members_of, shown, spec
 from .text import instant, plain
@@ -86,6 +87,10 @@ class Step(Spec):
         yield from ()
 
 
+#: Options that hold SQL: Spark's own, or that of the database which is read.
+_SQL_OPTIONS = {"replacewhere": True, "merge_condition": True, "query": False, "dbtable": False}
+
+
 @spec
 class ReadBlock(Spec):
     """How a source is read."""
@@ -101,7 +106,9 @@ class Source(Spec):
     path: Annotated[
         str | tuple[str, ...] | None, Field("A path or URI, a glob, a list of paths, a table name, or a view, depending on the format.", example="sales.orders")
     ] = None
-    options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True)] = field(default_factory=dict)
+    options: Annotated[dict[str, Any], Field("Passed to the reader.", example={"versionAsOf": "12"}, free=True, sql_keys=_SQL_OPTIONS)] = field(
+        default_factory=dict
+    )
     schema: Annotated[str | None, Field("Columns and types as Spark DDL; switches inference off (csv, json).", example="id INT, name STRING")] = None
     read: Annotated[ReadBlock | None, Field("Another place for schema.", example={"schema": "id INT, name STRING"})] = None
     scope: Annotated[str, Field("Where a view lives (format view).", choices=("session", "global"), runtime=False)] = "session"
@@ -151,6 +158,7 @@ class Output(Spec):
             "merge_condition, hash_columns, hash_exclude, effective_from, allow_empty_snapshot).",
             example={"merge_keys": ["id"]},
             free=True,
+            sql_keys=_SQL_OPTIONS,
         ),
     ] = field(default_factory=dict)
     transformations: Annotated[tuple[Step, ...], Field("Steps for this destination only.", example=[{"type": "distinct"}])] = ()
@@ -165,7 +173,7 @@ class Output(Spec):
     @property
     def merge_keys(self) -> tuple[str, ...]:
         """The key columns of a merge, also when one is given as text."""
-        keys = self.options.get("merge_keys", ())
+        keys = next((value for name, value in self.options.items() if name.casefold() == "merge_keys"), ())
         if isinstance(keys, str):
             return tuple(k.strip() for k in keys.split(","))
         return tuple(keys) if isinstance(keys, list | tuple) else ()
@@ -424,6 +432,7 @@ class Document(Contract):
             if (shape := getattr(step, "shape", None)) is not None:
                 yield from shape.check_layer(self.layer, place + "/shape")
                 yield from shape.check_schemas(self.schemas, place + "/shape")
+            yield from check_derived(getattr(step, "derive", {}), self.layer, place + "/derive")
 
     @property
     def has_instant(self) -> bool:
@@ -438,7 +447,9 @@ class Document(Contract):
     def _all_steps(self, at: str) -> Iterator[tuple[str, Step]]:
         """Every step of the document with its place, also those of one destination."""
         yield from walk(self.transformations, at + "/transformations")
-        for place, output in self.destinations:
+        validations = getattr(self, "validations", None)
+        sides = validations.outputs.sides if validations and validations.outputs else ()
+        for place, output in (*self.destinations, *((f"/validations/outputs/{key}", side) for key, side in sides)):
             yield from walk(output.transformations, at + place + "/transformations")
 
 

@@ -17,7 +17,9 @@ _TRANSIENT = ("CONCURRENT", "DELTA_CONCURRENT", "COMMIT_FAILED", "CommitFailedEx
 #: Conditions that a value of the data causes, found in the text of a failed job.
 _VALUE_CONDITIONS = re.compile(
     r"\[((?:DIVIDE_BY_ZERO|CAST_INVALID_INPUT|CAST_OVERFLOW|ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|INVALID_ARRAY_INDEX"
-    r"|INVALID_DATETIME|CANNOT_PARSE|DATETIME_|DUPLICATED_MAP_KEY|SCALAR_SUBQUERY_TOO_MANY_ROWS|DELTA_VIOLATE_CONSTRAINT|DELTA_NOT_NULL_CONSTRAINT)[A-Z_.0-9]*)\]"
+    r"|INVALID_DATETIME|CANNOT_PARSE|DATETIME_|DUPLICATED_MAP_KEY|SCALAR_SUBQUERY_TOO_MANY_ROWS|DELTA_VIOLATE_CONSTRAINT|DELTA_NOT_NULL_CONSTRAINT"
+    r"|DELTA_EXCEED_CHAR_VARCHAR_LIMIT|DELTA_CAST_OVERFLOW_IN_TABLE_WRITE|EXCEED_LIMIT_LENGTH|INVALID_FORMAT|MALFORMED_|CONVERSION_INVALID_INPUT"
+    r"|INVALID_CONVERSION|INVALID_URL|INVALID_JSON|INVALID_VARIANT)[A-Z_.0-9]*)\]"
 )
 
 
@@ -88,12 +90,12 @@ def _engine(error: BaseException, condition: str, params: dict[str, str]) -> _Fo
         return "EXPRESSION_FAILED", {"reason": "an expression, or a regular expression on a long value, is nested too deep (StackOverflowError)"}
     if _sqlstate(error).startswith(_DATA_STATES) or condition == "USER_RAISED_EXCEPTION":  # the text of raise_error may hold values
         return "VALUE_FAILED", {"reason": _without_values(condition, params)}
+    if by_value := _VALUE_CONDITIONS.search(f"[{condition}] {error}"):
+        constraint = _CONSTRAINT.search(str(error))
+        return "VALUE_FAILED", {"reason": by_value.group(1) + (f" ({constraint[1] or constraint[2]})" if constraint else "")}
     if kind in ("AnalysisException", "ParseException", "IllegalArgumentException", "PySparkTypeError", "PySparkValueError"):
         return "EXPRESSION_FAILED", {"reason": _reason(error, condition)}
     if kind == "ConnectionRefusedError" or type(error).__module__.startswith(("pyspark", "py4j")):
-        if by_value := _VALUE_CONDITIONS.search(str(error)):
-            constraint = _CONSTRAINT.search(str(error))
-            return "VALUE_FAILED", {"reason": by_value.group(1) + (f" ({constraint[1] or constraint[2]})" if constraint else "")}
         return "ENGINE_FAILED", {"reason": _reason(error, condition)}
     return None
 

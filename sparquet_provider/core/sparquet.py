@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from .secrets import Scrubber, mask, values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger("sparquet")
 
 
 class Sparquet:
@@ -88,8 +91,11 @@ class Sparquet:
         loaded = load(document, params, root=root, strict=strict)
         return self._run(loaded, params, input_df, columns, input_view, strict, run_id, watermark, connections)
 
-    def run_loaded(self, loaded: Loaded, options: Options, *, strict: bool = True, check: bool = False) -> PipelineResult:
-        """Run a tree that is loaded already (the driver's way in). ``check`` reads it as input and rules only."""
+    def run_loaded(self, loaded: Loaded, options: Options, *, strict: bool = True, check: bool = False, warn: bool = False) -> PipelineResult:
+        """Run a tree that is loaded already (the driver's way in).
+
+        ``check`` reads it as input and rules only. ``warn`` logs what the linter warns of; operators and command did so before.
+        """
         if loaded.tree is None:
             return faulty("", [p for p in loaded.problems if p.severity == "error"], loaded.problems, options)
         document: Any
@@ -99,6 +105,8 @@ class Sparquet:
         if errors or document is None:
             return faulty(_name_of(loaded.tree), errors, problems, options)
         warnings = [p for p in problems if p.severity == "warning"]
+        for warning in warnings if warn else ():
+            log.warning("%s", warning)
         try:
             session = self.session(document.spark, warnings)
         except SparquetError as error:
@@ -119,7 +127,7 @@ class Sparquet:
     ) -> PipelineResult:
         found = {**self._connections, **(connections or {})}
         options = Options(input_df, dict(columns or {}), input_view, run_id, mask(params or {}), watermark, found, tuple(values(params or {})))
-        return self.run_loaded(loaded, options, strict=strict)
+        return self.run_loaded(loaded, options, strict=strict, warn=True)
 
     def session(self, block: SparkBlock, warnings: list[Problem]) -> SparkSession:
         """The session for a document: the one given, the active one, or a new one with the block's settings."""

@@ -29,6 +29,7 @@ class Field:
         doc: one sentence for the reference page, the form and the completion of editors.
         example: a value that would be right.
         sql: the text (or each text inside) is Spark SQL: parameters and variables are quoted for their place.
+        sql_keys: the keys of a free object, in lower case, whose texts are SQL; True for Spark's own, False for that of another database.
         choices: the accepted texts, compared without case.
         aliases: other spellings of the key that are accepted.
         minimum: the smallest number allowed.
@@ -41,6 +42,7 @@ class Field:
     doc: str
     example: Any = None
     sql: bool = False
+    sql_keys: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     minimum: int | None = None
@@ -272,7 +274,12 @@ def _convert(hint: Any, meta: Field, raw: Any, at: str, parse: Parse) -> Any:
     if origin in (dict, Mapping):
         if not isinstance(raw, Mapping):
             return WRONG
-        pairs = {plain(str(k)): _read(args[1], inner(meta), v, at + pointer(plain(str(k))), parse) for k, v in raw.items()}
+        pairs = {}
+        for raw_key, item in raw.items():
+            key = plain(str(raw_key))
+            sparks = meta.sql_keys.get(key.casefold())
+            is_sql = sparks is not None and isinstance(item, str)
+            pairs[key] = sql_text(item, standard=not sparks) if is_sql else _read(args[1], inner(meta), item, at + pointer(key), parse)
         return WRONG if any(v is WRONG for v in pairs.values()) else pairs
     if isinstance(hint, type) and issubclass(hint, Spec):
         spec = hint.parse(raw, at, parse)
@@ -390,11 +397,22 @@ def render(spec: Any, variables: Mapping[str, Any]) -> Any:
     others plain text.
     """
     changes = {
-        name: _render_value(getattr(spec, name), member.field.sql or isinstance(getattr(spec, name), Tree), variables)
-        for name, member in members_of(type(spec)).items()
-        if member.field.runtime
+        name: _render_field(getattr(spec, name), member.field, variables) for name, member in members_of(type(spec)).items() if member.field.runtime
     }
     return replace(spec, **changes)
+
+
+def _render_field(value: Any, meta: Field, variables: Mapping[str, Any]) -> Any:
+    if not meta.sql_keys or not isinstance(value, Mapping):
+        return _render_value(value, meta.sql or isinstance(value, Tree), variables)
+    return {_render_value(k, False, variables): _render_option(v, meta.sql_keys.get(k.casefold()), variables) for k, v in value.items()}
+
+
+def _render_option(value: Any, sparks: bool | None, variables: Mapping[str, Any]) -> Any:
+    """A value of a free object; ``sparks`` says whose SQL it is, None for no SQL."""
+    if sparks is None or not isinstance(value, str):
+        return _render_value(value, False, variables)
+    return render_text(value, variables, sql=True, standard=not sparks)
 
 
 def _render_value(value: Any, sql: bool, variables: Mapping[str, Any]) -> Any:

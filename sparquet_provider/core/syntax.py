@@ -181,12 +181,20 @@ def _yaml(text: str, repeated: list[tuple[Any, str]], *, marked: bool = True) ->
 
     def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[str, Any]:
         seen: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key_node, value_node in node.value:
+            if key_node.value == "<<" and key_node.style is None:
+                parts = loader.construct_object(value_node, deep=True)
+                for part in parts if isinstance(parts, list) else [parts]:
+                    merged = {**part, **merged} if isinstance(part, dict) else refuse(value_node, "the merge key << takes a mapping, or a list of them")
+                continue
             key = loader.construct_object(key_node, deep=True)
             key = key if isinstance(key, str) else json.dumps(key)
             if key in seen:
                 repeated.append((seen, key))
             seen[key] = loader.construct_object(value_node, deep=True)
+        for key, value in merged.items():
+            seen.setdefault(key, value)
         return seen
 
     def fraction(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:

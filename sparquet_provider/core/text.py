@@ -87,7 +87,9 @@ def json_value(value: Any) -> Any:
     return value
 
 
-def _quote(text: str) -> str:
+def _quote(text: str, *, standard: bool = False) -> str:
+    if standard:
+        return "'" + text.replace("'", "''") + "'"
     # A backslash escape, because '' means a quote or nothing depending on spark.sql.legacy.consecutiveStringLiterals.
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
@@ -106,14 +108,17 @@ def instant(text: str) -> dt.datetime:
         raise ValueError(f"{text!r} is no date or timestamp") from None
 
 
-def literal(value: Any) -> str:
-    """A runtime value as a Spark SQL literal; a list is joined by commas, an empty list is ``NULL``."""
+def literal(value: Any, *, standard: bool = False) -> str:
+    """A runtime value as a Spark SQL literal; a list is joined by commas, an empty list is ``NULL``.
+
+    ``standard`` writes texts as the SQL of other databases has them.
+    """
     if value is None:
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
-        return _quote(value)
+        return _quote(value, standard=standard)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else f"double('{value}')"
     if isinstance(value, int | Decimal):
@@ -125,7 +130,7 @@ def literal(value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         return f"X'{bytes(value).hex()}'"
     if isinstance(value, Sequence):
-        return ", ".join(literal(v) for v in value) if value else "NULL"
+        return ", ".join(literal(v, standard=standard) for v in value) if value else "NULL"
     raise SparquetError("WRONG_TYPE", found=type(value).__name__, expected="a value with an SQL literal", hint="")
 
 
@@ -158,22 +163,25 @@ def plain_tree(value: Any) -> Any:
     return value
 
 
-def sql_text(text: str) -> str:
-    """A text for a field that holds SQL: inserted values are escaped for the quotes around them."""
+def sql_text(text: str, *, standard: bool = False) -> str:
+    """A text for a field that holds SQL: inserted values are escaped for the quotes around them.
+
+    ``standard`` is the SQL of other databases: a quote is doubled there, and a backslash is one.
+    """
     if OPEN not in text:
         return text
     out: list[str] = []
     state = _Quotes()
     for i, part in enumerate(re.split(f"[{OPEN}{CLOSE}]", text)):
-        piece = _escape(part, state.quote) if i % 2 and state.quote else part
+        piece = _escape(part, state.quote, standard=standard) if i % 2 and state.quote else part
         out.append(piece)
         state.feed(piece)
     return "".join(out)
 
 
-def _escape(text: str, quote: str) -> str:
-    if quote == "`":
-        return text.replace("`", "``")
+def _escape(text: str, quote: str, *, standard: bool = False) -> str:
+    if quote == "`" or standard:
+        return text.replace(quote, quote * 2)
     return text.replace("\\", "\\\\").replace(quote, "\\" + quote)
 
 
@@ -206,7 +214,7 @@ class _Quotes:
             i += 1
 
 
-def render_text(text: str, variables: Mapping[str, Any], *, sql: bool) -> str:
+def render_text(text: str, variables: Mapping[str, Any], *, sql: bool, standard: bool = False) -> str:
     """A text with each ``{{variable}}`` that is known replaced, and braces of inserted values put back."""
     if "{{" in text:
         out: list[str] = []
@@ -220,9 +228,9 @@ def render_text(text: str, variables: Mapping[str, Any], *, sql: bool) -> str:
             if not sql:
                 piece = _words(value)
             elif state.quote:
-                piece = _escape(_words(value), state.quote)
+                piece = _escape(_words(value), state.quote, standard=standard)
             else:
-                piece = literal(value)
+                piece = literal(value, standard=standard)
             out += [before, piece.translate(HIDE_BRACES)]
             pos = match.end()
         text = "".join(out) + text[pos:]

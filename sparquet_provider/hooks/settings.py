@@ -16,6 +16,7 @@ from ..core.text import plain
 #: Settings for a local master, where one small JVM does everything; each gives way to the user's own.
 LOCAL_DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
+    "spark.log.level": "WARN",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

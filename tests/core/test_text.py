@@ -92,6 +92,12 @@ def test_what_is_no_placeholder(tmp_path: Path) -> None:
     assert tree_of(text, {"x": "never", "unused": 1}, tmp_path) == json.loads(text)
 
 
+def test_yaml_merge_keys_fill_in_what_is_not_given(tmp_path: Path) -> None:
+    text = "base: &a {header: false, sep: ';'}\nmore: &b {sep: '|', x: 1}\none: {<<: *a, header: true}\ntwo: {<<: [*a, *b], y: 2}\nplain: {'<<': 3}\n"
+    tree = tree_of(text, {}, tmp_path, ".yaml")
+    assert (tree["one"], tree["two"], tree["plain"]) == ({"header": True, "sep": ";"}, {"sep": ";", "header": False, "x": 1, "y": 2}, {"<<": 3})
+
+
 def test_yaml_has_the_data_model_of_json(tmp_path: Path) -> None:
     tree = tree_of("on: id\nyes: no\nn: 007\nd: 2026-01-02\nt: true\ne: 1e3\nz: ~\nb: |\n  it's {x}\n", {"x": 5}, tmp_path, ".yaml")
     assert tree == {"on": "id", "yes": "no", "n": "007", "d": "2026-01-02", "t": True, "e": 1000.0, "z": None, "b": "it's 5\n"}
@@ -130,6 +136,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]
         ("d.json", '{"b": {p}, "a": "\\uFDD05\\ufdd1"}', "RESERVED_CHARACTER", "/a", "U+FDD0"),
         ("d.json", '{"a": "\\ufdd0{p}\\ufdd0"}', "RESERVED_CHARACTER", "/a", "U+FDD0"),
         ("d.json", '{"a": [{"b/c": {"x": 1, "x": 2}}]}', "DUPLICATE_KEY", "/a/0/b~1c", "'x'"),
+        ("d.yaml", "a: {<<: 3}", "INVALID_YAML", "", "the merge key << takes a mapping"),
         ("d.yaml", "a: !!bool x", "INVALID_YAML", "", "'x' is no value of the type bool"),
         ("d.yaml", "a: !!timestamp x", "INVALID_YAML", "", "the tag !!timestamp is not known here"),
         ("d.yaml", "a: !!binary YQ==", "INVALID_YAML", "", "!!binary"),

@@ -28,6 +28,7 @@ from .tables import (
     absent,
     as_overwrite,
     check_columns,
+    check_key_types,
     column_faults,
     committing,
     computed_once,
@@ -163,6 +164,7 @@ class Delta(TableFormat):
             table = self.table(place, run)
             if table is None:
                 return self.create(held, place, output, run)
+            check_key_types(df, table.schema, keys, run)
             check_columns(df, table.schema, output, run)
             evolve, condition = is_true(output.options, "mergeSchema"), option(output.options, "merge_condition")
             text = partial(merge_statement, keys=keys, columns=df.columns, condition=condition, evolve=evolve)

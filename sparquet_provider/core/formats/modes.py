@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from ..document import Output
@@ -27,6 +28,7 @@ HASHED: Mapping[str, Mapping[str, str]] = {
 }
 TABLE_MODES = ("overwrite", "append", "merge", "upsert", "replace_partitions", *HASHED, "ignore", "error")
 
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`", re.DOTALL)
 _WITH_KEYS = ("merge", *HASHED)
 #: Options that belong to some modes only.
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -50,6 +52,9 @@ def check_mode(output: Output, at: str) -> Iterator[Problem]:
             yield Problem("INVALID_COMBINATION", f"{place}/{name}", {"reason": reason, "remedy": "Remove it, or use mode merge."})
         else:
             yield does_nothing(f"{place}/{name}", name, f"in mode {output.mode}", "use mode " + " or ".join(modes))
+    condition = option(options, "merge_condition")
+    if condition is not None and mode == "merge":
+        yield from _check_condition(condition, f"{place}/merge_condition")
     if mode in _WITH_KEYS:
         yield from check_merge_keys(output, at)
     if mode in HASHED:
@@ -57,6 +62,20 @@ def check_mode(output: Output, at: str) -> Iterator[Problem]:
     if mode == "replace_partitions" and is_true(options, "overwriteSchema"):
         facts = {"found": "mode replace_partitions and overwriteSchema", "reason": "another schema would replace the whole table"}
         yield Problem("KEYS_EXCLUDE", place, facts)
+
+
+def _check_condition(condition: object, at: str) -> Iterator[Problem]:
+    """A condition that would leave the brackets that it is put in."""
+    if not isinstance(condition, str) or not condition.strip():
+        yield Problem("WRONG_TYPE", at, {"found": shown(condition), "expected": "an SQL condition", "hint": " over T (the table) and S (the rows)"})
+        return
+    depth = 0
+    for c in _QUOTED.sub("", condition):
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            break
+    if depth or "'" in _QUOTED.sub("", condition):
+        yield Problem("SQL_INVALID", at, {"reason": "its brackets or quotes do not fit", "found": condition})
 
 
 def check_merge_keys(output: Output, at: str) -> Iterator[Problem]:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 ROW_HASH = "row_hash"
 #: Columns that say when and by whom a row was written, not what it says.
-CONTROL = frozenset({"ingestion_ts", "ingestion_ts_utc", "__run_id", *(name for columns in HASHED.values() for name in columns)})
+CONTROL = frozenset({"ingestion_ts", "ingestion_ts_utc", "__run_id"})
 
 
 def with_row_hash(df: DataFrame, output: Output, run: Run, target: StructType | None) -> DataFrame:
     """The frame with ``row_hash``, over the columns that the output compares.
 
-    Those are ``hash_columns``, or all but ``hash_exclude``, the column of ``effective_from`` and :data:`CONTROL`. A column
+    Those are ``hash_columns``, or all but ``hash_exclude``, the column of ``effective_from``, :data:`CONTROL` and what the mode keeps. A column
     of the table's type in ``target`` counts as of that type: a whole number that will be stored as a double is one here.
 
     The hash is SHA-256 (in hexadecimal) of a JSON object, as ``to_json`` writes it: names in lower case and in order, and
@@ -46,7 +46,7 @@ def _compared(df: DataFrame, output: Output, run: Run) -> list[Reference]:
     if option(output.options, "hash_columns") is not None:
         return references(df, names_in(output.options, "hash_columns"), run, "/options/hash_columns", top_level=True)
     left_out = {r.name.casefold() for r in references(df, names_in(output.options, "hash_exclude"), run, "/options/hash_exclude", top_level=True)}
-    left_out |= CONTROL | {str(option(output.options, "effective_from") or "ingestion_ts").casefold()}
+    left_out |= CONTROL | set(HASHED[output.canonical_mode]) | {str(option(output.options, "effective_from") or "ingestion_ts").casefold()}
     return [Reference(f.name, quoted(f.name), f.dataType) for f in df.schema.fields if f.name.casefold() not in left_out]
 
 

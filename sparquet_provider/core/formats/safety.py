@@ -38,6 +38,7 @@ def document_conflicts(document: Pipeline | Check) -> Iterator[Problem]:
         lost = next((path for path in read if "{{" not in path and overlap(path, output.path or "")), None)
         if _replaces_files(output) and lost is not None:
             yield Problem("SOURCE_OVERWRITTEN", at + "/path", {"found": lost})
+    yield from _partial_frames(document)
     for (first, earlier), (at, later) in combinations(outputs, 2):
         # What quality writes has a form of its own, so it never shares a place, whatever the modes.
         beside = first.startswith(_BESIDE) or at.startswith(_BESIDE)
@@ -49,6 +50,20 @@ def document_conflicts(document: Pipeline | Check) -> Iterator[Problem]:
         mixed = next((path for path in _inputs(document) if at.startswith(_BESIDE) and overlap(path, output.path or "")), None)
         if mixed is not None and not _replaces_files(output):
             yield Problem("SOURCE_OVERWRITTEN", at + "/path", {"found": mixed})
+
+
+def _partial_frames(document: Pipeline | Check) -> Iterator[Problem]:
+    """Modes that take the frame for the whole source, in a document whose frame is a part of it."""
+    reason, remedy = "", ""
+    if document.watermark_columns:
+        reason, remedy = "only rows later than the last mark are read", "Use a mode that keeps other rows (append, upsert), or remove watermark_columns."
+    elif document.validations is not None and document.validations.quarantine:
+        reason, remedy = "only valid rows are written", "Use a mode that keeps other rows, or write the invalid rows aside without quarantine."
+    for at, output in document.destinations if reason else ():
+        whole = output.format in FILES | _TABLES and output.canonical_mode == "overwrite" and not _is_partial(output) and document.watermark_columns
+        if whole or output.canonical_mode == "snapshot_soft_delete":
+            lost = "marks the others as deleted" if output.canonical_mode == "snapshot_soft_delete" else "removes all others"
+            yield Problem("INVALID_COMBINATION", at + "/mode", {"reason": f"{reason}, and mode {output.mode} {lost}", "remedy": remedy})
 
 
 def _inputs(document: Pipeline | Check) -> list[str]:

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..columns import quoted
+from ..columns import Reference, quoted
 from ..document import Output, Source
 from ..errors import Problem, SparquetError
 from ..faults import condition_of
 from ..jars import DELTA, ICEBERG
+from ..losses import can_lose
 from ..parts import references
 from .base import Format, Written
 from .catalogue import make_schema, write_comments
@@ -226,6 +227,34 @@ def refuse_repeated_keys(df: DataFrame, keys: list[str], run: Run, *, start: str
 def merge_keys(df: DataFrame, output: Output, run: Run) -> list[str]:
     """The key columns as the frame spells them; every one that is missing is reported."""
     return [r.name for r in references(df, output.merge_keys, run, "/options/merge_keys", top_level=True)]
+
+
+def check_key_types(df: DataFrame, target: StructType, keys: list[str], run: Run) -> None:
+    """Refuse a key of another type than the table's: stored as that it could meet another row, or none, and be added by every run."""
+    wanted = {f.name.casefold(): f.dataType for f in target.fields}
+    given = {f.name: f.dataType for f in df.schema.fields}
+    wrong = [(k, given[k], kind) for k in keys if (kind := wanted.get(k.casefold())) is not None and not _same_values(given[k], kind)]
+    if wrong:
+        raise SparquetError.of([
+            Problem("COLUMN_TYPE", run.at + "/options/merge_keys", {
+                "found": k, "type": kind.simpleString(), "expected": f"{stored.simpleString()}, the type of the table's key",
+                "remedy": f"Cast it to {stored.simpleString()} before the write.",
+            })
+            for k, kind, stored in wrong
+        ])
+
+
+def _same_values(given: Any, stored: Any) -> bool:
+    """True when every value keeps its meaning, and stays unequal to others, as one of the stored type."""
+    if given == stored:
+        return True
+    one, other = Reference("", "", given), Reference("", "", stored)
+    if one.is_numeric and other.is_numeric:
+        whole = not one.is_floating and not other.is_floating
+        scales = getattr(given, "scale", 0) <= getattr(stored, "scale", 0)
+        wider = given.typeName() in ("byte", "short", "integer", "float") and stored.typeName() == "double"
+        return wider or whole and scales and not can_lose(given, stored)
+    return one.is_text and other.is_text or given.typeName() == stored.typeName() == "void"
 
 
 @contextmanager

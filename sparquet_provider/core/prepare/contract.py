@@ -12,7 +12,7 @@ from ..text import plain
 from .control import finalise
 from .parse_json import check_ddl
 from .part import Operation, same_names
-from .selection import Selection
+from .selection import Selection, check_derived
 from .shape import Shape
 from .transform import Transform, in_order
 from .watermark import only_later
@@ -96,9 +96,13 @@ class Contract(Selection):
             if shape is not None:
                 yield from shape.check_layer(self.layer, at + place)
                 yield from shape.check_schemas(self.schemas, at + place)
+        yield from check_derived(self.transform.derive if self.transform else {}, self.layer, at + "/transform/derive")
         for name, ddl in self.schemas.items():
             yield from check_ddl(ddl, at + pointer("schemas", name))
         yield from same_names([(at + pointer("watermark_columns", i), n) for i, n in enumerate(self.watermark_columns)])
+        if self.target_table is not None and self.catalog and is_location(self.target_table):
+            facts = {"reason": "target_table is a location, which no catalog names", "remedy": "Remove catalog, or write the name of a table."}
+            yield Problem("INVALID_COMBINATION", at + "/catalog", facts)
         if self.target_table is None:
             for key in ("catalog", "mode", "merge_keys"):
                 if getattr(self, key):
@@ -132,9 +136,14 @@ class Contract(Selection):
         return Operation("/watermark_columns", "watermark_columns", "filter", apply)
 
 
+def is_location(target: str) -> bool:
+    """True for a path or URI, False for the name of a table."""
+    return "/" in target or ":" in target
+
+
 def table_name(target: str, catalog: str | None, layer: str | None) -> str:
-    """The name of the target table: with dots as it is, otherwise below its catalog and layer."""
-    return target if "." in target else ".".join(part for part in (catalog, layer, target) if part)
+    """The name of the target table: a location, and a name with dots, as it is; otherwise below its catalog and layer."""
+    return target if "." in target or is_location(target) else ".".join(part for part in (catalog, layer, target) if part)
 
 
 def with_target(raw: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..columns import Columns, Reference, quoted
-from ..errors import Problem, SparquetError, pointer
+from ..errors import Problem, SparquetError, nearest, pointer
 from ..parts import part, references
 from ..spec import Field, spec
 from .part import CONTROL, Part
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ..context import Run
 
 _FRAGMENT = re.compile(r"(?P<value>.+?)(?:\s+(?P<direction>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE | re.DOTALL)
+#: Two words are no expression: the second is meant to be a direction.
+_TWO_WORDS = re.compile(r"(?!not\b)([\w.`]+)\s+(\w+)", re.IGNORECASE)
+_WORDS = ["asc", "desc", "nulls first", "nulls last"]
 #: The number of a row among those with its key.
 _NUMBER = "__sparquet_row_number"
 #: Types whose equal values may be different ones.
@@ -79,8 +82,14 @@ class Deduplicate(Part):
             if not key.strip():
                 yield Problem("EMPTY_VALUE", at + pointer("keys", i), {"expected": "a column", "hint": ""})
         for i, item in enumerate(self.order_by):
-            if isinstance(item, str) and not item.strip():
+            if not isinstance(item, str):
+                continue
+            if not all(fragment.strip() for fragment in fragments(item)) or not fragments(item):
                 yield Problem("EMPTY_VALUE", at + pointer("order_by", i), {"expected": "a column", "hint": ""})
+            for fragment in fragments(item):
+                if (match := _FRAGMENT.fullmatch(fragment.strip())) and (words := _TWO_WORDS.fullmatch(match["value"])):
+                    facts = {"found": words[2], "nearest": nearest(words[2], _WORDS), "expected": _WORDS}
+                    yield Problem("WRONG_CHOICE", at + pointer("order_by", i), facts)
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         """The frame with one row for each key."""
@@ -99,7 +108,7 @@ class Deduplicate(Part):
 
         columns = Columns.of(df)
         # A group's own key may differ from that of its rows: -0.0 is 0.0 there.
-        place = {k.name: f"k{i}" for i, k in enumerate(keys) if k.name in df.columns and k.type.typeName() not in _BY_VALUE}
+        place = {k.name: f"k{i}" for i, k in enumerate(keys) if k.name in df.columns and not _by_value(k.type)}
         for i, (order, _) in enumerate(ordered):
             if order.column in columns and (name := columns.find(order.column).name) in df.columns:
                 place.setdefault(name, f"best.o{i}")
@@ -150,7 +159,7 @@ class Deduplicate(Part):
             try:
                 if place == at and order.column not in columns:
                     with part(run, at, df.columns):
-                        value = F.expr(order.column)
+                        value = F.expr(f"({order.column})")  # in brackets, so that no word after it becomes an alias
                         run.engine.check_analysis(df.select(value))
                 else:
                     value = F.col(columns.find(order.column).sql)
@@ -179,6 +188,10 @@ def _ties(df: DataFrame, used: list[Reference]) -> Iterator[Column]:
         yield (column if _has_order(field.dataType) else F.to_json(F.struct(column))).asc()
 
 
+def _by_value(kind: Any) -> bool:
+    return kind.typeName() in _BY_VALUE or "collate" in kind.simpleString()
+
+
 def _has_order(kind: Any) -> bool:
     name = kind.typeName()
     if name == "array":
@@ -203,4 +216,4 @@ def fragments(text: str) -> list[str]:
         elif c == "," and not depth:
             found.append(text[start:i])
             start = i + 1
-    return [f for f in [*found, text[start:]] if f.strip()]
+    return [*found, text[start:]]

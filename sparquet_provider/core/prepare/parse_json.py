@@ -77,21 +77,26 @@ class ParseJson(Part):
 
 def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, number: int) -> tuple[DataFrame, Tally | None]:
     from pyspark.sql import functions as F
-    from pyspark.sql.types import StringType, StructField, StructType
+    from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
     text = F.expr(source.sql)
     if kind.typeName() == "variant":
         out, held = df.withColumn(_HELD, F.from_json(text, kind)), F.col(_HELD)
         bad, result = held.isNull(), held
     else:
-        # Only a struct has a field that tells what could not be read: arrays and maps are read as the one field of a struct.
+        # Only a struct has a field that tells what could not be read: arrays and maps are read as the one item of its only field,
+        # a list, so that a second value after the first is seen.
         struct = kind.typeName() == "struct"
-        fields = kind.fields if struct else [StructField(_VALUE, kind)]
+        fields = kind.fields if struct else [StructField(_VALUE, ArrayType(kind))]
         watched = StructType([*fields, StructField(_CORRUPT, StringType())])
-        whole = text if struct else F.concat(F.lit(f'{{"{_VALUE}":'), _in_brackets(text, kind), F.lit("}"))
+        whole = text if struct else F.concat(F.lit(f'{{"{_VALUE}":['), _in_brackets(text, kind), F.lit("]}"))
         out, held = df.withColumn(_HELD, F.from_json(whole, watched, {"columnNameOfCorruptRecord": _CORRUPT})), F.col(_HELD)
         bad = held.isNull() | held.getField(_CORRUPT).isNotNull()
-        result = held.dropFields(_CORRUPT) if struct else held.getField(_VALUE)
+        result = held.dropFields(_CORRUPT)
+        if not struct:
+            items = held.getField(_VALUE)
+            bad |= F.coalesce(F.size(items), F.lit(0)) != 1
+            result = F.when(F.size(items) == 1, items[0])
     if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
         return out.withColumn(name, result).drop(_HELD), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
@@ -107,6 +108,17 @@ class Selection(Part):
         if problems:
             raise SparquetError.of(problems)
         return df.withColumns(made)
+
+
+#: Functions that make several rows of one.
+_GENERATORS = re.compile(r"\b(?:explode|explode_outer|posexplode|posexplode_outer|inline|inline_outer|stack|json_tuple)\s*\(", re.IGNORECASE)
+
+
+def check_derived(columns: Mapping[str, str], layer: str | None, at: str) -> Iterator[Problem]:
+    """Bronze keeps the records of the source: no expression may multiply them."""
+    for name, expression in columns.items() if layer == "bronze" else ():
+        if found := _GENERATORS.search(expression):
+            yield Problem("BRONZE_CARDINALITY", at + pointer(name), {"found": found.group().rstrip("( ").lower()})
 
 
 def derive(columns: Mapping[str, str], df: DataFrame, run: Run) -> DataFrame:

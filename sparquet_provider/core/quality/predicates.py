@@ -83,6 +83,7 @@ def _fits(value: Any, column: Reference) -> bool:
 def outside(column: Reference, low: Any, high: Any, at: tuple[str, str]) -> str:
     """True when a value lies outside of the closed interval; NaN does, and a text that is no number in a text column; null for null."""
     value, parts = column.sql, []
+    low, high = (_as_number(b) if column.is_numeric else b for b in (low, high))
     if column.is_text and all(isinstance(b, int | float) for b in (low, high) if b is not None):
         value = f"try_cast(trim({column.sql}) AS DOUBLE)"
         parts.append(f"({column.sql} IS NOT NULL AND {value} IS NULL)")
@@ -98,6 +99,20 @@ def outside(column: Reference, low: Any, high: Any, at: tuple[str, str]) -> str:
         else:
             parts.append(f"{value} {sign} {literal(bound)}")
     return f"({' OR '.join(parts)})"
+
+
+def _as_number(bound: Any) -> Any:
+    """A number that came as text, from a parameter, as a number."""
+    if not isinstance(bound, str):
+        return bound
+    try:
+        return int(bound)
+    except ValueError:
+        pass
+    try:
+        return float(bound)
+    except ValueError:
+        return bound
 
 
 def _bound(bound: Any, column: Reference, at: str) -> str:

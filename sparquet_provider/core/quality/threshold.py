@@ -91,6 +91,8 @@ def parse(text: str) -> Threshold:
         if type(operands[0].value) is type(operands[1].value) and operands[0].value > operands[1].value:  # type: ignore[operator]
             raise ValueError(f"{found[2]} is above {found[3]}: nothing lies between")
         return Threshold(" ".join(text.split()), "not between" if found[1] else "between", operands)
+    if text.lstrip().startswith(("=>", "=<")):
+        raise ValueError(f"{text.strip()[:2]} is no operator; write {text.strip()[1::-1]}")
     if found := _COMPARISON.fullmatch(text):
         return Threshold(" ".join(text.split()), found[1], (_operand(found[2]),))
     raise ValueError("a condition begins with one of >, >=, <, <=, =, !=, between, not between")

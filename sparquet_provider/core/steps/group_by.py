@@ -54,7 +54,8 @@ class GroupBy(Step):
         agg = next((v for k, v in raw.items() if plain(str(k)) == "agg"), None) if isinstance(raw, Mapping) else None
         if not isinstance(agg, Mapping):
             return super().parse(raw, at, parse)
-        example = ", ".join(f"{plain(str(v))}({plain(str(k))}) as {plain(str(k))}" for k, v in list(agg.items())[:1]) or "sum(revenue) as revenue_total"
+        first = [(plain(str(k)), plain(str(v))) for k, v in agg.items()][:1]
+        example = "".join(f"{v} as {k}" if "(" in v else f"{v}({k}) as {k}" for k, v in first) or "sum(revenue) as revenue_total"
         parse.error(
             "WRONG_TYPE", at + "/agg", found="an object", expected="a list of texts",
             hint=f': a map cannot name its results, and holds one function for each column; write ["{example}"]',

@@ -334,3 +334,31 @@ def test_a_second_snapshot_of_the_same_table_would_undo_the_first() -> None:
     one = {"format": "delta", "path": "/t", "mode": "snapshot_soft_delete", "options": {"merge_keys": "id"}}
     tree = {"name": "p", "input": {"format": "parquet", "path": "/in"}, "outputs": [one, one]}
     assert [(p.code, p.at) for p in lint(tree)[1]] == [("OUTPUTS_COLLIDE", "/outputs/1/path")]
+
+
+def test_a_business_column_that_another_mode_keeps_is_compared(house, table: str) -> None:
+    store = Table(house, "delta", table)
+    schema = "id INT, is_deleted BOOLEAN, valid_to STRING"
+    store.write("hash_diff_upsert", [(1, False, "2024-01-01")], schema)
+    assert details(store.write("hash_diff_upsert", [(1, True, "2025-01-01")], schema)) == {"updated": 1}
+    assert store.rows("is_deleted", "valid_to") == [(True, "2025-01-01")]
+
+
+@pytest.mark.parametrize(
+    ("stored", "given", "value", "fits"),
+    [
+        ("DATE", "TIMESTAMP", dt.datetime(2024, 1, 1, 10), False), ("INT", "DOUBLE", 1.5, False), ("INT", "STRING", "01", False), ("INT", "BIGINT", 1, False),
+        ("BIGINT", "INT", 1, True), ("DECIMAL(10,2)", "INT", 1, True), ("DECIMAL(10,2)", "DECIMAL(10,3)", 1, False), ("STRING", "VARCHAR(5)", "a", True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["upsert", "hash_diff_upsert", "historical"])
+def test_a_key_of_another_type_than_the_tables(house, table: str, mode: str, stored: str, given: str, value: Any, fits: bool) -> None:
+    store, spark = Table(house, "delta", table), house.spark
+    first = spark.sql(f"SELECT CAST(NULL AS {stored}) AS id, 'a' AS name")
+    output = {"format": "delta", "path": store.path, "mode": mode, "options": {"merge_keys": ["id"]}, "transformations": [{"type": "drop", "columns": ["ingestion_ts"]}]}
+    document = {"name": "w", "input": {"format": "view", "path": "x"}, "output": output}
+    assert Sparquet(spark).run_from_dict(document, input_df=first).success
+    frame = spark.createDataFrame([("b",)], "name STRING").selectExpr(f"CAST('{value}' AS {given}) AS id", "name")
+    result = Sparquet(spark).run_from_dict(document, input_df=frame)
+    assert problems(result) == ([] if fits else [("COLUMN_TYPE", "/output/options/merge_keys")])
+    assert len(store.rows("id")) == (2 if fits else 1)

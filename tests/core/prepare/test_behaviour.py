@@ -160,3 +160,28 @@ def test_a_run_that_stops_early_keeps_the_mark(spark: SparkSession) -> None:
     result = run(spark, frame(spark, "n int", [[1], [7]]), keys, watermark={"n": 1})
     assert (result.status, result.watermark) == ("skipped", {"n": 1})
     assert [w.code for w in result.warnings] == ["WATERMARK_KEPT"]
+
+
+def test_a_key_that_compares_without_case_keeps_the_key_of_its_row(spark: SparkSession) -> None:
+    df = spark.sql("SELECT * FROM VALUES ('A' COLLATE UTF8_LCASE, 'first', 1), ('a' COLLATE UTF8_LCASE, 'second', 2) AS t(k, v, u)")
+    run(spark, df, {"transform": {"deduplicate": {"keys": ["k"], "order_by": ["u"]}}})
+    assert prepared({"transform": {}})[1] == [("a", "second", 2)]
+
+
+@pytest.mark.parametrize("expression", ["to_number(b, '999')", "parse_json(b)", "from_csv(b, 'a INT', map('mode', 'FAILFAST'))"])
+def test_a_value_that_breaks_an_expression_is_the_datas_fault_and_not_shown(spark: SparkSession, expression: str, caplog: pytest.LogCaptureFixture) -> None:
+    result = run(spark, frame(spark, "a int, b string", [[1, "SECRETVALUE"]]), {"transform": {"derive": {"z": expression}}})
+    assert [p.code for p in result.problems] == ["VALUE_FAILED"] and result.reason == "data"
+    assert "SECRETVALUE" not in json.dumps(result.to_dict()) + caplog.text
+
+
+def test_a_text_that_is_too_long_for_its_column_is_not_shown(house_free_path: str, spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE delta.`{house_free_path}` (b VARCHAR(3)) USING delta")
+    output = {"format": "delta", "path": house_free_path, "mode": "append", "transformations": [{"type": "select", "columns": ["b"]}]}
+    result = Sparquet(spark).run_from_dict({**document(), "output": output}, input_df=frame(spark, "b string", [["SECRETVALUE"]]))
+    assert [p.code for p in result.problems] == ["VALUE_FAILED"] and "SECRETVALUE" not in json.dumps(result.to_dict())
+
+
+@pytest.fixture
+def house_free_path(tmp_path: Path) -> str:
+    return str(tmp_path / "table")

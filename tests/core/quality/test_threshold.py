@@ -34,7 +34,7 @@ def test_which_values_satisfy_a_condition(text: str, value: Any, holds: bool) ->
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "a condition begins with"), ("5", "a condition begins with"), ("=> 3", "no number"), ("== 3", "no number"), ("> x", "'x' is no number"),
+        ("", "a condition begins with"), ("5", "a condition begins with"), ("=> 3", "write >="), ("=< 3", "write <="), ("== 3", "no number"), ("> x", "'x' is no number"),
         ("between 3 and 1", "nothing lies between"), ("between 1 and 5%", "of different kinds"), ("between 1", "a condition begins with"),
         ("> 2026-13-01", "is no date or timestamp"), ("> 5 apples", "no number"), ("< 1y", "no number"),
     ],
