@@ -34,15 +34,16 @@ def main(folder: Path) -> None:
     spark = session(folder, configs=quality.memory(quality.ROWS))
     place = orders.make(spark, folder, quality.ROWS)
     spark.stop()
-    reports, failures = [], []
+    failures = []
     for name in names:
-        print(f"measuring {name} …", flush=True)
+        print(f"\nmeasuring {name} …", flush=True)
         try:
-            reports.append(_run(name, pythons[name], place, folder))
+            report = _run(name, pythons[name], place, folder)
         except subprocess.CalledProcessError as error:
             failures.append(f"{name}: {error.stderr.strip()[-2000:]}")
-    for work, title in (("quality", "Suite of 21 rules"), ("split", "Split by 6 rules")):
-        _table(f"{title}, {quality.ROWS:,} rows, other tools", [r[work] for r in reports if r.get(work)], LIMITS[work])
+            continue
+        for work, title in (("quality", "Suite of 21 rules"), ("split", "Split by 6 rules")):
+            _table(f"{title}, {quality.ROWS:,} rows", report.get(work) or {}, LIMITS[work])
     if failures:
         raise SystemExit("\n".join(failures))
 
@@ -77,21 +78,20 @@ def _run(name: str, python: Path, place: Path, folder: Path) -> dict[str, Any]:
     return report
 
 
-def _table(title: str, reports: list[Mapping[str, Mapping[str, list[float]]]], limits: Mapping[str, float]) -> None:
+def _table(title: str, report: Mapping[str, Mapping[str, list[float]]], limits: Mapping[str, float]) -> None:
     """Ratios of CPU to the hand-written form of the same session, ours beside the tool's."""
-    if not reports:
+    if not report:
         return
-    print(f"\n{title} (CPU, medians; each line is a session in which the three take turns)")
+    print(f"{title} (CPU, medians of one session in which the three take turns)")
     print(f"  {'tool':44s} {'by hand s':>9s} {'tool':>6s} {'ours':>6s} {'ours/tool':>9s} {'tool wall':>9s} {'jobs':>5s} {'rows scanned':>13s}")
-    for report in reports:
-        figures = {name: Figures(**values) for name, values in report.items()}
-        hand, mine = figures.pop("hand-written"), figures.pop("sparquet")
-        for name, tool in figures.items():
-            limit = next((f"  (limit {most})" for start, most in limits.items() if name.startswith(start)), "")
-            print(
-                f"  {name:44s} {statistics.median(hand.cpu):9.2f} {_ratio(tool.cpu, hand.cpu):6.2f} {_ratio(mine.cpu, hand.cpu):6.2f}"
-                f" {_ratio(mine.cpu, tool.cpu):9.2f} {_ratio(tool.wall, hand.wall):9.2f} {tool.jobs:5d} {tool.scanned:13,d}{limit}"
-            )
+    figures = {name: Figures(**values) for name, values in report.items()}
+    hand, mine = figures.pop("hand-written"), figures.pop("sparquet")
+    for name, tool in figures.items():
+        limit = next((f"  (limit {most})" for start, most in limits.items() if name.startswith(start)), "")
+        print(
+            f"  {name:44s} {statistics.median(hand.cpu):9.2f} {_ratio(tool.cpu, hand.cpu):6.2f} {_ratio(mine.cpu, hand.cpu):6.2f}"
+            f" {_ratio(mine.cpu, tool.cpu):9.2f} {_ratio(tool.wall, hand.wall):9.2f} {tool.jobs:5d} {tool.scanned:13,d}{limit}", flush=True,
+        )
 
 
 def _ratio(values: list[float], base: list[float]) -> float:

@@ -20,7 +20,7 @@ def document(format: str = "parquet", **spark: Any) -> dict[str, Any]:
 
 def test_a_local_master_gets_small_defaults() -> None:
     assert settle(document(), master="local[2]").conf == {
-        "spark.ui.enabled": "false", "spark.databricks.delta.snapshotPartitions": "2", "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false", "spark.log.level": "WARN", "spark.databricks.delta.snapshotPartitions": "2", "spark.sql.shuffle.partitions": "4",
         "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
     }
     assert settle(document(), master="local[16]").conf["spark.sql.shuffle.partitions"] == "16"
