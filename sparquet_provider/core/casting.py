@@ -21,14 +21,37 @@ _TYPES = (
     "date", "timestamp", "timestamp_ntz", "timestamp_ltz", "time", "string", "char", "character", "varchar", "binary", "interval", "void",
     "variant", "geometry", "geography", "array", "map", "struct",
 )
-_SIMPLE = re.compile(r"\s*([A-Za-z_]+)\s*(?:\(.*\))?\s*", re.DOTALL)
+#: A type of one word, with what stands in its brackets; and one that holds another.
+_SIMPLE = re.compile(r"([A-Za-z_]+)\s*(?:\(([^()]*)\))?")
+_HOLDER = re.compile(r"(array|map|struct)\s*<(.*)>", re.IGNORECASE | re.DOTALL)
+#: Types whose names may go on: with a collation, a time zone, units.
+_LONG = re.compile(r"(?:string|char|varchar|character|timestamp|time|interval|double|geometry|geography)\b.+", re.IGNORECASE | re.DOTALL)
 
 
 def check_type(kind: str, at: str) -> Iterator[Problem]:
     """The defect of a text that is no Spark type, as far as that shows without Spark."""
-    match = _SIMPLE.fullmatch(kind)
-    if not kind.strip() or (match and match[1].lower() not in _TYPES):
-        yield Problem("TYPE_INVALID", at, {"found": kind, "nearest": nearest(kind, _TYPES)})
+    if (wrong := _wrong_type(kind.strip())) is not None:
+        yield Problem("TYPE_INVALID", at, {"found": kind, "nearest": nearest(wrong, _TYPES)})
+
+
+def _wrong_type(kind: str) -> str | None:
+    """The part of a type that is none; None when all of it may be one."""
+    if holder := _HOLDER.fullmatch(kind):
+        inside = holder[2].strip()
+        if holder[1].lower() == "array":
+            return _wrong_type(inside)
+        return None if inside or holder[1].lower() == "struct" else kind
+    simple = _SIMPLE.fullmatch(kind)
+    if simple is None:
+        return None if _LONG.fullmatch(kind) else kind
+    name, numbers = simple[1].lower(), [n.strip() for n in simple[2].split(",")] if simple[2] is not None else []
+    if name in ("decimal", "dec", "numeric") and numbers:
+        precision, scale = numbers[0], numbers[1] if len(numbers) > 1 else "0"
+        fits = precision.isdigit() and scale.isdigit() and len(numbers) <= 2 and 1 <= int(precision) <= 38 and int(scale) <= int(precision)
+        return None if fits else kind
+    if name in ("char", "character", "varchar"):
+        return None if len(numbers) == 1 and numbers[0].isdigit() else kind
+    return None if name in _TYPES else name
 
 
 def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run, tallies: Sequence[Tally] = ()) -> DataFrame:

@@ -169,6 +169,14 @@ class Output(Spec):
 
     def check(self, at: str) -> Iterator[Problem]:
         yield from check_connection(self.connection, at)
+        for key, names in (("partition_by", self.partition_by), ("options/merge_keys", self.merge_keys)):
+            seen: set[str] = set()
+            for name in (str(n).casefold() for n in names):
+                if name in seen:
+                    yield Problem("COLUMN_COLLISION", f"{at}/{key}", {"found": name})
+                elif not name.strip() and key == "partition_by":
+                    yield Problem("EMPTY_VALUE", f"{at}/{key}", {"expected": "the names of columns", "hint": ""})
+                seen.add(name)
 
     @property
     def merge_keys(self) -> tuple[str, ...]:
@@ -238,6 +246,8 @@ class Rule(Spec):
         return super().parse(raw, at, parse)
 
     def check(self, at: str) -> Iterator[Problem]:
+        if self.filter is not None and not self.filter.strip():
+            yield Problem("EMPTY_VALUE", at + "/filter", {"expected": "an SQL predicate", "hint": ""})
         if not 0 < self.weight < float("inf"):
             yield Problem("WRONG_TYPE", at + "/weight", {"found": str(self.weight), "expected": "a number above 0", "hint": ""})
 
@@ -381,6 +391,9 @@ class Validations(Spec):
                 if getattr(self, key):
                     reason = f"{key} goes with outputs (valid, invalid) or with quarantine"
                     yield Problem("INVALID_COMBINATION", at + pointer(key), {"reason": reason, "remedy": "Add outputs.invalid, or remove it."})
+        for key in ("annotate", "reasons"):
+            if (name := getattr(self, key)) is not None and not name.strip():
+                yield Problem("EMPTY_VALUE", at + pointer(key), {"expected": "the name of a column", "hint": ""})
         for i, entry in enumerate(self.rules):
             if getattr(entry, "history", self) is None:
                 yield from self._check_history(at + pointer("rules", i))

@@ -174,7 +174,7 @@ class _Loader:
             return value
         if name not in self.params:
             self._missing(name, at)
-            return None
+            return json_value(token)
         self.used.add(name)
         return json_value(self.params[name])
 
