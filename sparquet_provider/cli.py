@@ -237,8 +237,11 @@ def _params(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _json(text: str, option: str) -> Any:
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=refuse)
     except ValueError as error:
         raise SparquetError("WRONG_TYPE", found=repr(text), expected=f"JSON after {option}", hint="") from error
 

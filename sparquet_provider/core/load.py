@@ -155,10 +155,21 @@ class _Loader:
                 return self._bare(bare.group(1), at)
             return self._inside(tree, at)
         if isinstance(tree, dict):
-            return {self._inside(TOKEN.sub(r"\1", k), at): self.bind(v, at + pointer(TOKEN.sub(r"\1", k))) for k, v in tree.items()}
+            return self._bound_object(tree, at)
         if isinstance(tree, list):
             return [self.bind(v, at + pointer(i)) for i, v in enumerate(tree)]
         return tree
+
+    def _bound_object(self, tree: dict[str, Any], at: str) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        seen: set[str] = set()
+        for raw, value in tree.items():
+            key = self._inside(TOKEN.sub(r"\1", raw), at)
+            if plain(key) in seen:  # two keys that parameters make one
+                self.problems.append(Problem("DUPLICATE_KEY", at + pointer(plain(key)), {"found": plain(key)}))
+            seen.add(plain(key))
+            out[key] = self.bind(value, at + pointer(TOKEN.sub(r"\1", raw)))
+        return out
 
     def _bare(self, token: str, at: str) -> Any:
         name = token[1:-1]

@@ -92,6 +92,11 @@ def test_what_is_no_placeholder(tmp_path: Path) -> None:
     assert tree_of(text, {"x": "never", "unused": 1}, tmp_path) == json.loads(text)
 
 
+def test_two_keys_that_parameters_make_one() -> None:
+    loaded = load({"column_mapping": {"{k}": "y", "z": "q", "{other}": "r"}}, {"k": "z", "other": "w"})
+    assert [(p.code, p.at) for p in loaded.problems] == [("DUPLICATE_KEY", "/column_mapping/z")]
+
+
 def test_yaml_merge_keys_fill_in_what_is_not_given(tmp_path: Path) -> None:
     text = "base: &a {header: false, sep: ';'}\nmore: &b {sep: '|', x: 1}\none: {<<: *a, header: true}\ntwo: {<<: [*a, *b], y: 2}\nplain: {'<<': 3}\n"
     tree = tree_of(text, {}, tmp_path, ".yaml")
