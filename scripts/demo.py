@@ -60,6 +60,7 @@ def show(run: dict[str, Any], seconds: float) -> None:
     for result in results:
         for check in result["validation_results"]:
             print(f"  {check['severity'].upper():<5} {check['code']:<30} {check['message']}")
+    print("  (the data holds repeated orders on purpose; on_failure is warn, so the task goes on and review_quality reads the names)")
     print("\nXComs of the tasks after it")
     for name, task in run["tasks"].items():
         value = task["xcom"].get("return_value")

@@ -15,6 +15,7 @@ command -v "$python" >/dev/null || missing "$python was not found." "apt-get ins
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing "$python has no module venv or ensurepip." "apt-get install python3-venv"
 bash scripts/need_java.sh
 
+echo "installing into $venv (a minute or two the first time)"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip --upgrade >/dev/null
 if "$venv/bin/python" -m uv --version >/dev/null 2>&1 || "$venv/bin/python" -m pip install --quiet --disable-pip-version-check uv; then
