@@ -250,10 +250,12 @@ def _same_values(given: Any, stored: Any) -> bool:
         return True
     one, other = Reference("", "", given), Reference("", "", stored)
     if one.is_numeric and other.is_numeric:
-        whole = not one.is_floating and not other.is_floating
-        scales = getattr(given, "scale", 0) <= getattr(stored, "scale", 0)
+        integers = {"byte", "short", "integer", "long"}
+        if integers >= {given.typeName(), stored.typeName()}:  # a number that is too large fails the write
+            return True
+        exact = not one.is_floating and not other.is_floating and getattr(given, "scale", 0) <= getattr(stored, "scale", 0)
         wider = given.typeName() in ("byte", "short", "integer", "float") and stored.typeName() == "double"
-        return wider or whole and scales and not can_lose(given, stored)
+        return wider or exact and not can_lose(given, stored)
     return one.is_text and other.is_text or given.typeName() == stored.typeName() == "void"
 
 

@@ -347,7 +347,7 @@ def test_a_business_column_that_another_mode_keeps_is_compared(house, table: str
 @pytest.mark.parametrize(
     ("stored", "given", "value", "fits"),
     [
-        ("DATE", "TIMESTAMP", dt.datetime(2024, 1, 1, 10), False), ("INT", "DOUBLE", 1.5, False), ("INT", "STRING", "01", False), ("INT", "BIGINT", 1, False),
+        ("DATE", "TIMESTAMP", dt.datetime(2024, 1, 1, 10), False), ("INT", "DOUBLE", 1.5, False), ("INT", "STRING", "01", False), ("INT", "BIGINT", 1, True),
         ("BIGINT", "INT", 1, True), ("DECIMAL(10,2)", "INT", 1, True), ("DECIMAL(10,2)", "DECIMAL(10,3)", 1, False), ("STRING", "VARCHAR(5)", "a", True),
     ],
 )  # fmt: skip
