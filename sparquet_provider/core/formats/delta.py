@@ -28,10 +28,10 @@ from .tables import (
     absent,
     as_overwrite,
     check_columns,
-    check_key_types,
     column_faults,
     committing,
     computed_once,
+    keys_as_stored,
     merge_keys,
     merge_statement,
     refuse_repeated_keys,
@@ -164,7 +164,7 @@ class Delta(TableFormat):
             table = self.table(place, run)
             if table is None:
                 return self.create(held, place, output, run)
-            check_key_types(df, table.schema, keys, run)
+            held = keys_as_stored(held, table.schema, keys, run)
             check_columns(df, table.schema, output, run)
             evolve, condition = is_true(output.options, "mergeSchema"), option(output.options, "merge_condition")
             text = partial(merge_statement, keys=keys, columns=df.columns, condition=condition, evolve=evolve)

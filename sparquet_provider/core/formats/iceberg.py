@@ -26,9 +26,9 @@ from .tables import (
     TableFormat,
     add_columns,
     as_overwrite,
-    check_key_types,
     committing,
     computed_once,
+    keys_as_stored,
     merge_keys,
     merge_statement,
     refuse_repeated_keys,
@@ -157,7 +157,7 @@ class Iceberg(TableFormat):
                 table = self.table(place, run)
             if table is None:
                 return self.create(held, place, output, run)
-            check_key_types(df, table.schema, keys, run)
+            held = keys_as_stored(held, table.schema, keys, run)
             add_columns(df, table.schema, place, output, run)
             text = partial(merge_statement, keys=keys, columns=df.columns, condition=option(output.options, "merge_condition"), evolve=False)
             return self.merge(held, place, output, run, table.schema, text)

@@ -19,7 +19,7 @@ from .modes import HASHED
 from .options import option
 from .places import Place
 from .row_hash import ROW_HASH
-from .tables import TableFormat, add_columns, check_columns, check_key_types, computed_once, merge_keys, refuse_repeated_keys
+from .tables import TableFormat, add_columns, check_columns, computed_once, keys_as_stored, merge_keys, refuse_repeated_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,7 +41,7 @@ def write_by_key(table_format: TableFormat, df: DataFrame, place: Place, output:
     target = table.schema if table is not None else None
     if target is not None:
         _require_columns(target, place, output, run)
-        check_key_types(df, target, keys, run)
+        df = keys_as_stored(df, target, keys, run)
     with computed_once(mode.prepared(df, output, run, target), run) as held:
         rows = refuse_repeated_keys(held, keys, run, start=mode.start, named=option(output.options, "effective_from"))
         if table is None or target is None:

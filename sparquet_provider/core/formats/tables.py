@@ -14,7 +14,6 @@ from ..document import Output, Source
 from ..errors import Problem, SparquetError
 from ..faults import condition_of
 from ..jars import DELTA, ICEBERG
-from ..losses import can_lose
 from ..parts import references
 from .base import Format, Written
 from .catalogue import make_schema, write_comments
@@ -229,34 +228,36 @@ def merge_keys(df: DataFrame, output: Output, run: Run) -> list[str]:
     return [r.name for r in references(df, output.merge_keys, run, "/options/merge_keys", top_level=True)]
 
 
-def check_key_types(df: DataFrame, target: StructType, keys: list[str], run: Run) -> None:
-    """Refuse a key of another type than the table's: stored as that it could meet another row, or none, and be added by every run."""
-    wanted = {f.name.casefold(): f.dataType for f in target.fields}
+def keys_as_stored(df: DataFrame, target: StructType, keys: list[str], run: Run) -> DataFrame:
+    """The frame with keys of the table's types.
+
+    A type whose values would not keep their meaning is refused: stored as that, a key could meet another row, or none, and be
+    added by every run. A number that is too large fails the run.
+    """
+    from pyspark.sql import functions as F
+
+    stored = {f.name.casefold(): f.dataType for f in target.fields}
     given = {f.name: f.dataType for f in df.schema.fields}
-    wrong = [(k, given[k], kind) for k in keys if (kind := wanted.get(k.casefold())) is not None and not _same_values(given[k], kind)]
+    other = [(k, given[k], kind) for k in keys if (kind := stored.get(k.casefold())) is not None and given[k] != kind]
+    wrong = [entry for entry in other if not _keeps_meaning(*entry[1:])]
     if wrong:
         raise SparquetError.of([
             Problem("COLUMN_TYPE", run.at + "/options/merge_keys", {
-                "found": k, "type": kind.simpleString(), "expected": f"{stored.simpleString()}, the type of the table's key",
-                "remedy": f"Cast it to {stored.simpleString()} before the write.",
+                "found": k, "type": kind.simpleString(), "expected": f"{target_kind.simpleString()}, the type of the table's key",
+                "remedy": f"Cast it to {target_kind.simpleString()} before the write.",
             })
-            for k, kind, stored in wrong
+            for k, kind, target_kind in wrong
         ])
+    return df.withColumns({k: F.col(quoted(k)).cast(kind) for k, _, kind in other}) if other else df
 
 
-def _same_values(given: Any, stored: Any) -> bool:
-    """True when every value keeps its meaning, and stays unequal to others, as one of the stored type."""
-    if given == stored:
-        return True
+def _keeps_meaning(given: Any, stored: Any) -> bool:
+    """True when a value stays what it is, and unequal to others, as one of the stored type."""
     one, other = Reference("", "", given), Reference("", "", stored)
     if one.is_numeric and other.is_numeric:
-        integers = {"byte", "short", "integer", "long"}
-        if integers >= {given.typeName(), stored.typeName()}:  # a number that is too large fails the write
-            return True
         exact = not one.is_floating and not other.is_floating and getattr(given, "scale", 0) <= getattr(stored, "scale", 0)
-        wider = given.typeName() in ("byte", "short", "integer", "float") and stored.typeName() == "double"
-        return wider or exact and not can_lose(given, stored)
-    return one.is_text and other.is_text or given.typeName() == stored.typeName() == "void"
+        return exact or given.typeName() in ("byte", "short", "integer", "float") and stored.typeName() == "double"
+    return one.is_text and other.is_text or given.typeName() == "void"
 
 
 @contextmanager
