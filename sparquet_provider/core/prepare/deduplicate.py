@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..context import Run
 
 _FRAGMENT = re.compile(r"(?P<value>.+?)(?:\s+(?P<direction>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE | re.DOTALL)
-#: Two words are no expression: the second is meant to be a direction.
-_TWO_WORDS = re.compile(r"(?!not\b)([\w.`]+)\s+(\w+)", re.IGNORECASE)
+#: A word after the column that is meant to be a direction; other names of two words may be those of a column.
+_TWO_WORDS = re.compile(r"([\w.`]+)\s+((?:asc|desc|null)\w*)", re.IGNORECASE)
 _WORDS = ["asc", "desc", "nulls first", "nulls last"]
 #: The number of a row among those with its key.
 _NUMBER = "__sparquet_row_number"
