@@ -61,7 +61,8 @@ def session_conf(jars: list[str], warehouse: Path) -> dict[str, str]:
     from sparquet_provider.hooks.settings import QUICK_START
 
     return {
-        "spark.driver.extraJavaOptions": QUICK_START,
+        # The quick compiler's own share of memory for code is for short jobs: a run of all tests would fill it.
+        "spark.driver.extraJavaOptions": f"{QUICK_START} -XX:ReservedCodeCacheSize=240m",
         "spark.ui.enabled": "false",
         "spark.jars": ",".join(jars),
         "spark.sql.shuffle.partitions": "2",

@@ -113,7 +113,7 @@ class _Execution:
         result.variables, result.warnings = self.ctx.variables, self.ctx.warnings
         result.watermark = dict(self.ctx.mark) if result.success else {}
         if not result.success:  # a run that ended early read no rows: that nothing was counted says nothing
-            result.warnings = [w for w in result.warnings if w.facts.get("reason") != NOT_REPORTED]
+            result.warnings = [w for w in result.warnings if w.facts.get("reason") != NOT_REPORTED and w.code != "WATERMARK_KEPT"]
         result.engine = {"name": self.engine.name, "spark": self.engine.spark.version}
         result.seconds = round(time.monotonic() - started, 3)
         log.info(
