@@ -108,7 +108,10 @@ def _first(params: dict[str, str], *names: str) -> str:
 @contextmanager
 def quiet_spark_errors() -> Iterator[None]:
     """Keep PySpark from printing every fault once more, with its trace and values of the data, before we report it."""
-    loggers = [logging.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    from pyspark.logger import PySparkLogger
+
+    # By PySpark's own class: a plain logger of that name, were it made first, could not take what PySpark logs.
+    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)

@@ -89,3 +89,12 @@ def test_neither_does_the_log_nor_the_report_of_a_run(
     assert "measured 26 rules" in caplog.text
     places = {"log": caplog.text, "result": json.dumps(result.to_dict()), "report": str(spark.read.json(report).collect())}
     assert [name for name, text in places.items() if SECRET in text] == []
+
+
+def test_pyspark_still_logs_what_is_not_ours(spark: SparkSession, secrets: DataFrame) -> None:
+    from pyspark.errors import PySparkException
+
+    Cola().run(secrets, RULES[:1])
+    with pytest.raises(PySparkException):  # its own way of logging takes more than a plain logger would
+        secrets.selectExpr("CAST(s AS INT)").collect()
+    assert logging.getLogger("SQLQueryContextLogger").level == logging.NOTSET
