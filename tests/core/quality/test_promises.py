@@ -97,4 +97,4 @@ def test_pyspark_still_logs_what_is_not_ours(spark: SparkSession, secrets: DataF
     Cola().run(secrets, RULES[:1])
     with pytest.raises(PySparkException):  # its own way of logging takes more than a plain logger would
         secrets.selectExpr("CAST(s AS INT)").collect()
-    assert logging.getLogger("SQLQueryContextLogger").level == logging.NOTSET
+    assert logging.getLogger("SQLQueryContextLogger").level < logging.CRITICAL
