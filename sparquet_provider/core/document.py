@@ -404,6 +404,12 @@ class Validations(Spec):
                 facts = {"found": code, "expected": sorted(known), "nearest": nearest(code, known)}
                 yield Problem("WRONG_CHOICE", at + pointer("quarantine_rules", i), facts)
 
+    @property
+    def destinations(self) -> tuple[tuple[str, Output], ...]:
+        """What is written beside the main outputs, with its place in the document: the report, the sides of a split."""
+        report = (("/validations/report", self.report),) if self.report is not None else ()
+        return (*report, *((f"/validations/outputs/{key}", side) for key, side in (self.outputs.sides if self.outputs else ())))
+
     def _check_history(self, at: str) -> Iterator[Problem]:
         """A rule that looks back at earlier results needs a report that keeps them."""
         if self.report is None:

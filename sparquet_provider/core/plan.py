@@ -133,9 +133,7 @@ def explain(document: Pipeline | Check, connections: Connections | None = None) 
 
 def _packages(document: Pipeline | Check, connections: Connections) -> Iterator[str]:
     blocks: list[tuple[str, Source | Output]] = [*sources_of(document), *document.destinations]
-    if (validations := document.validations) is not None:
-        blocks += [("/validations/report", validations.report)] if validations.report else []
-        blocks += [(f"/validations/outputs/{key}", side) for key, side in (validations.outputs.sides if validations.outputs else ())]
+    blocks += document.validations.destinations if document.validations is not None else ()
     for at, block in blocks:
         kind = connections.kind(block.connection) if block.connection else None
         packages = packages_of(block.format, block.options, kind)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from ..core.connections import Connection
 from ..core.document import Output, Source
-from ..core.formats.dialects import DIALECTS, of_kind, of_url
+from ..core.formats.dialects import DIALECTS, of_connection, of_url
 from ..core.formats.logins import kafka_login
 from ..core.formats.options import option
 from ..core.formats.places import Place, is_location
@@ -61,7 +61,7 @@ def _stored(path: str, is_file: bool) -> Name:
 def _table(path: str, block: Source | Output, connection: Connection | None) -> Name | None:
     """A table of a database; None when its address is not known here."""
     given, chosen = str(option(block.options, "url") or ""), option(block.options, "dialect")
-    dialect = DIALECTS.get(str(chosen).lower()) if chosen else of_url(given) if given else of_kind(connection.kind) if connection else None
+    dialect = DIALECTS.get(str(chosen).lower()) if chosen else of_url(given) if given else of_connection(connection) if connection else None
     if dialect is None or dialect.name not in _DATABASES:
         return None
     if not given and connection is not None:

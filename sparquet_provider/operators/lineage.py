@@ -85,26 +85,18 @@ def _outputs(document: Pipeline | Check, seen: Seen) -> Iterator[OutputDataset]:
     from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
 
     entries = _entries(seen.result)
-    for at, output in _destinations(document):
+    beside = document.validations.destinations if document.validations is not None else ()
+    for at, output in (*document.destinations, *beside):
         entry = entries.get(at, {})
         if seen.result is not None and entry.get("status") not in ("written", "kept"):
             continue
-        facets = _facts(seen.tree, entry) if not at.startswith("/validations") else {}
+        facets = _facts(document, seen.tree, entry) if not at.startswith("/validations") else {}
         if entry.get("version") is not None:
             facets["version"] = version.DatasetVersionDatasetFacet(str(entry["version"]))
         counts = {"rowCount": entry.get("rows_written"), "size": entry.get("bytes"), "fileCount": entry.get("files")}
         written = {"outputStatistics": statistics.OutputStatisticsOutputDatasetFacet(**counts)} if any(v is not None for v in counts.values()) else {}
         for namespace, name in _names(replace(output, path=entry.get("path") or output.path), seen):
             yield OutputDataset(namespace, name, facets=facets, outputFacets=written)
-
-
-def _destinations(document: Pipeline | Check) -> Iterator[tuple[str, Output]]:
-    yield from document.destinations
-    if (validations := document.validations) is not None:
-        if validations.report is not None:
-            yield "/validations/report", validations.report
-        if validations.outputs is not None:
-            yield from ((f"/validations/outputs/{key}", side) for key, side in validations.outputs.sides)
 
 
 def _entries(result: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
@@ -121,7 +113,7 @@ def _names(block: Source | Output, seen: Seen) -> list[Name]:
 
 
 # --- what the document says of its table ---------------------------------------------------------------------------------
-def _facts(tree: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(document: Pipeline | Check, tree: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """Description, owners, tags and columns as facets of the table."""
     from openlineage.client.facet_v2 import documentation_dataset, ownership_dataset, schema_dataset, tags_dataset
 
@@ -129,8 +121,8 @@ def _facts(tree: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     table: dict[str, Any] = {**notes, **(notes.get("table") or {})}
     described: Mapping[str, Any] = notes.get("columns") or {}
     facets: dict[str, Any] = {}
-    if description := notes.get("description") or table.get("description"):
-        facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(str(description))
+    if document.annotations is not None and document.annotations.table_comment:
+        facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(document.annotations.table_comment)
     if owners := list(_owners((tree.get("operations") or {}).get("owners"))):
         facets["ownership"] = ownership_dataset.OwnershipDatasetFacet([ownership_dataset.Owner(name, kind) for name, kind in owners])
     tags = [(key, value, None) for key, value in _tags(table)]

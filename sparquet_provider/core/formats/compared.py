@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
-from ..columns import quoted
+from ..columns import HIDDEN, quoted
 from ..document import Output
 from .options import is_true
 from .places import Place
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..context import Run
 
 #: Columns of the staged rows that no table gets.
-STAGED = "__sparquet_"
+STAGED = HIDDEN
 #: What to do with a staged row, and whether it is one of the frame's.
 ACTION, GIVEN = STAGED + "action", STAGED + "given"
 
