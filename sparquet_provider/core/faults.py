@@ -112,14 +112,18 @@ def quiet_spark_errors() -> Iterator[None]:
 
     # By PySpark's own class: a plain logger of that name, were it made first, could not take what PySpark logs.
     loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
-    levels = [logger.level for logger in loggers]
+
+    def quiet(_record: logging.LogRecord) -> bool:
+        return False
+
+    # A filter of its own for each run, for several may be under way in threads: none takes back what another needs.
     for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
+        logger.addFilter(quiet)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        for logger in loggers:
+            logger.removeFilter(quiet)
 
 
 def condition_of(error: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from sparquet_provider.core import Sparquet
 from sparquet_provider.core.cola import Cola
+from sparquet_provider.core.faults import quiet_spark_errors
 from tests.core.steps.cases import frame
 
 if TYPE_CHECKING:
@@ -93,8 +95,26 @@ def test_neither_does_the_log_nor_the_report_of_a_run(
 
 def test_pyspark_still_logs_what_is_not_ours(spark: SparkSession, secrets: DataFrame) -> None:
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
 
     Cola().run(secrets, RULES[:1])
-    with pytest.raises(PySparkException):  # its own way of logging takes more than a plain logger would
-        secrets.selectExpr("CAST(s AS INT)").collect()
-    assert logging.getLogger("SQLQueryContextLogger").level < logging.CRITICAL
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.addHandler(handler := logging.StreamHandler(logged := io.StringIO()))
+    try:
+        with pytest.raises(PySparkException):  # its own way of logging takes more than a plain logger would
+            secrets.selectExpr("CAST(s AS INT)").collect()
+    finally:
+        logger.removeHandler(handler)
+    assert "CAST_INVALID_INPUT" in logged.getvalue()
+
+
+def test_runs_in_threads_leave_pysparks_log_as_it_was() -> None:
+    """The run that began first ends first."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    record = logger.makeRecord(logger.name, logging.ERROR, "", 0, "", (), None)
+    first, second = quiet_spark_errors(), quiet_spark_errors()
+    passed = [bool(logger.filter(record))]
+    for step in (first.__enter__, second.__enter__, lambda: first.__exit__(None, None, None), lambda: second.__exit__(None, None, None)):
+        step()
+        passed.append(bool(logger.filter(record)))
+    assert passed == [True, False, False, False, True]
