@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .columns import Reference
@@ -24,6 +25,8 @@ _TYPES = (
 #: A type of one word, with what stands in its brackets; and one that holds another.
 _SIMPLE = re.compile(r"([A-Za-z_]+)\s*(?:\(([^()]*)\))?")
 _HOLDER = re.compile(r"(array|map|struct)\s*<(.*)>", re.IGNORECASE | re.DOTALL)
+#: How the columns begin that are true where a value was lost.
+_LOST = "__sparquet_lost"
 #: Types whose names may go on: with a collation, a time zone, units.
 _LONG = re.compile(r"(?:string|char|varchar|character|timestamp|time|interval|double|geometry|geography)\b.+", re.IGNORECASE | re.DOTALL)
 
@@ -54,6 +57,16 @@ def _wrong_type(kind: str) -> str | None:
     return None if name in _TYPES else name
 
 
+@dataclass(frozen=True)
+class Cast:
+    """A conversion: its place below the run's, what is converted, the type, the column that takes the result."""
+
+    at: str
+    source: Reference
+    kind: str
+    column: str
+
+
 def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run, tallies: Sequence[Tally] = ()) -> DataFrame:
     """The frame with top-level columns converted; values that do not convert become null, and a warning says how many.
 
@@ -63,66 +76,73 @@ def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run, ta
         run: the run; every column that is missing or can never be converted is an error at its place.
         tallies: what else is counted at the same place.
     """
-    from pyspark.errors import PySparkException
-
     casts = list(casts)
     found = located(df, ((at, name) for at, name, _ in casts), run, "", top_level=True)
-    pairs = [(at, column, kind) for (at, column), (_, _, kind) in zip(found, casts, strict=True)]
+    out, lost = converted(df, [Cast(at, column, kind, column.name) for (at, column), (_, _, kind) in zip(found, casts, strict=True)], run)
+    return tallied(out, [*tallies, *lost], run)
+
+
+def converted(df: DataFrame, casts: Sequence[Cast], run: Run) -> tuple[DataFrame, list[Tally]]:
+    """The frame with the results, and the tally of the values that are lost, whose columns are there until :func:`tallied` drops them."""
+    from pyspark.errors import PySparkException
+
+    values = {cast.column: _value(cast) for cast in casts}
     try:
-        out = run.engine.check_analysis(df.withColumns({column.name: _converted(column, kind) for _, column, kind in pairs}))
+        out = run.engine.check_analysis(df.withColumns(values))
     except PySparkException as error:
-        faults = [p for at, column, kind in pairs for p in _fault(df, run, at, column, kind)]
+        faults = [p for cast in casts for p in _fault(df, run, cast)]
         raise (SparquetError.of(faults) if faults else error) from error
-    return _counted(df, out, run, pairs, tallies)
-
-
-def _counted(df: DataFrame, out: DataFrame, run: Run, pairs: list[tuple[str, Reference, str]], tallies: Sequence[Tally]) -> DataFrame:
-    """``out``, computed in a way that the values lost are known at the end."""
-    from pyspark.sql import functions as F
-
     schema = out.schema
-    losing = [(at, c, kind) for at, c, kind in pairs if can_lose(c.type, schema[c.name].dataType)]
-    counted = [(at, c, kind) for at, c, kind in losing if not is_nested(c.type)]
-    for at, column, _ in (pair for pair in losing if is_nested(pair[1].type)):
-        run.warn("VALUES_LOST_UNKNOWN", at, found=column.name, reason="they lie inside arrays, maps or structs")
+    losing = [cast for cast in casts if can_lose(cast.source.type, schema[cast.column].dataType)]
+    counted = [cast for cast in losing if not is_nested(cast.source.type)]
+    for cast in (cast for cast in losing if is_nested(cast.source.type)):
+        run.warn("VALUES_LOST_UNKNOWN", cast.at, found=cast.source.name, reason="they lie inside arrays, maps or structs")
     if not counted:
-        return tallied(out, tallies, run)
-    names = ", ".join(c.name for _, c, _ in counted)
+        return out, []
+    names = ", ".join(cast.source.name for cast in counted)
     if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "", found=names, reason=reason)
-        return tallied(out, tallies, run)
-    # Each value is converted once, and what is counted beside it is one bit.
-    temporary = {c.name: f"__sparquet_cast{i}" for i, (_, c, _) in enumerate(counted)}
-    bits = tuple(f"__sparquet_lost{i}" for i in range(len(counted)))
+        return out, []
 
     def tell(numbers: list[int] | None) -> None:
         if numbers is None:
             run.warn("VALUES_LOST_UNKNOWN", "", found=names, reason=NOT_REPORTED)
             return
-        for number, (at, column, kind) in zip(numbers, counted, strict=True):
+        for number, cast in zip(numbers, counted, strict=True):
             if number:
-                run.warn("VALUES_LOST", at, count=number, found=column.name, expected=kind)
+                run.warn("VALUES_LOST", cast.at, count=number, found=cast.source.name, expected=cast.kind)
 
-    both = df.withColumns({temporary[c.name]: _converted(c, kind) for _, c, kind in counted})
-    is_lost = {bit: F.col(c.sql).isNotNull() & F.col(temporary[c.name]).isNull() for bit, (_, c, _) in zip(bits, counted, strict=True)}
-    values = {c.name: F.col(temporary[c.name]) if c.name in temporary else _converted(c, kind) for _, c, kind in pairs}
-    return tallied(both.withColumns({**is_lost, **values}).drop(*temporary.values()), [*tallies, Tally(bits, tell)], run)
+    out, bits = _flagged(df, counted, values)
+    return out, [Tally(bits, tell)]
 
 
-def _converted(column: Reference, kind: str) -> Column:
+def _flagged(df: DataFrame, counted: Sequence[Cast], values: Mapping[str, Column]) -> tuple[DataFrame, tuple[str, ...]]:
+    """The frame with the values, each converted once, and for each that is counted one bit: it was lost."""
     from pyspark.sql import functions as F
 
-    return F.col(column.sql).try_cast(kind)
+    temporary = {cast.column: f"__sparquet_cast{i}" for i, cast in enumerate(counted)}
+    first = sum(name.startswith(_LOST) for name in df.columns)
+    bits = tuple(f"{_LOST}{first + i}" for i in range(len(counted)))
+    both = df.withColumns({name: values[column] for column, name in temporary.items()})
+    is_lost = {bit: F.expr(f"{c.source.sql} IS NOT NULL AND {temporary[c.column]} IS NULL") for bit, c in zip(bits, counted, strict=True)}
+    results = {name: F.expr(temporary[name]) if name in temporary else value for name, value in values.items()}
+    return both.withColumns({**is_lost, **results}).drop(*temporary.values()), bits
 
 
-def _fault(df: DataFrame, run: Run, at: str, column: Reference, kind: str) -> Iterator[Problem]:
+def _value(cast: Cast) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.expr(cast.source.sql).try_cast(cast.kind)
+
+
+def _fault(df: DataFrame, run: Run, cast: Cast) -> Iterator[Problem]:
     """Why Spark refuses to convert this column, if it does."""
     from pyspark.errors import PySparkException
 
     try:
-        run.engine.check_analysis(df.select(_converted(column, kind)))
+        run.engine.check_analysis(df.select(_value(cast)))
     except PySparkException as error:
         if (error.getCondition() or "").startswith("DATATYPE_MISMATCH"):
-            yield Problem("CAST_IMPOSSIBLE", run.at + at, {"found": column.name, "type": column.type_name, "expected": kind})
+            yield Problem("CAST_IMPOSSIBLE", run.at + cast.at, {"found": cast.source.name, "type": cast.source.type_name, "expected": cast.kind})
         else:
-            yield Problem("TYPE_INVALID", run.at + at, {"found": kind})
+            yield Problem("TYPE_INVALID", run.at + cast.at, {"found": cast.kind})

@@ -11,7 +11,7 @@ import copy
 import re
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -229,6 +229,25 @@ class Engine:
             _ = df.isStreaming if getattr(df, "_cached_schema", None) is not None else df.schema
             self._analysed = df
         return df
+
+    def constants(self, df: DataFrame, names: Collection[str]) -> dict[str, str]:
+        """Those of the columns that the optimizer knows to hold one value, with that value as SQL; planning only, and none on Connect."""
+        if self.connect:
+            return {}
+        plan = df._jdf.queryExecution().optimizedPlan()
+        if plan.getClass().getSimpleName() != "Project":
+            return {}
+        found, wanted, columns = {}, set(names), plan.projectList()
+        for i in range(columns.size() - 1, -1, -1):  # what a run adds stands at the end
+            column = columns.apply(i)
+            if not wanted:
+                break
+            if (name := str(column.name())) not in wanted:
+                continue
+            wanted.remove(name)
+            if column.getClass().getSimpleName() == "Alias" and column.child().getClass().getSimpleName() == "Literal":
+                found[name] = str(column.child().sql())
+        return found
 
     def unobserved(self, df: DataFrame) -> DataFrame:
         """The same rows without the observations in the plan: they fire at the first action, so a look at a few rows must not meet them."""

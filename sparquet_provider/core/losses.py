@@ -66,7 +66,7 @@ def tallied(df: DataFrame, tallies: Sequence[Tally], run: Run) -> DataFrame:
             tally.tell([int(values[column]) for column in tally.columns] if values else None)
 
     run.deferred.append(ask)
-    return df.observe(observation, *[F.count_if(F.col(column)).alias(column) for column in columns]).drop(*columns)
+    return df.observe(observation, *[F.expr(f"count_if({column}) AS {column}") for column in columns]).drop(*columns)
 
 
 def can_lose(source: DataType, target: DataType) -> bool:

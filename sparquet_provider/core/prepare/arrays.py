@@ -137,9 +137,9 @@ def _first_flagged(df: DataFrame, name: str, array: Reference, once: Sequence[st
     """A row for each item, and flags that stay true in the first row of each record alone."""
     from pyspark.sql import functions as F
 
-    rows = df.select("*", F.posexplode_outer(F.expr(array.sql)).alias(_POSITION, _ITEM))
-    is_first = F.coalesce(F.col(_POSITION) == 0, F.lit(True))
-    return rows.withColumns({name: F.col(_ITEM), **{flag: F.col(flag) & is_first for flag in once}}).drop(_POSITION, _ITEM)
+    rows = df.selectExpr("*", f"posexplode_outer({array.sql}) AS ({_POSITION}, {_ITEM})")
+    flags = {flag: F.expr(f"{flag} AND coalesce({_POSITION} = 0, true)") for flag in once}
+    return rows.withColumns({name: F.expr(_ITEM), **flags}).drop(_POSITION, _ITEM)
 
 
 def _unresolved(df: DataFrame, waiting: Mapping[int, ArrayStep], run: Run) -> Iterator[Problem]:

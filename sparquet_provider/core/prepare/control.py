@@ -29,12 +29,13 @@ def finalise(df: DataFrame, run: Run) -> DataFrame:
     from pyspark.sql import functions as F
 
     _warn_of(RUN_ID, df, run)
-    values = {f.name: F.col(quoted(f.name)) for f in df.schema.fields if f.name.casefold() not in (INSTANT, RUN_ID)}
-    for field in df.schema.fields:
-        if field.name in values and field.dataType.typeName() == "string":
-            values[field.name] = F.make_valid_utf8(values[field.name])
-    control = {INSTANT: F.lit(run.ingestion_ts), RUN_ID: F.lit(run.run_id)}
-    return df.select(*[value.alias(name) for name, value in {**values, **control}.items()])
+    values = [
+        f"make_valid_utf8({name}) AS {name}" if field.dataType.typeName() == "string" else name
+        for field in df.schema.fields
+        if field.name.casefold() not in (INSTANT, RUN_ID)
+        for name in [quoted(field.name)]
+    ]
+    return df.selectExpr(*values).withColumns({INSTANT: F.lit(run.ingestion_ts), RUN_ID: F.lit(run.run_id)})
 
 
 def _warn_of(name: str, df: DataFrame, run: Run) -> None:

@@ -8,13 +8,14 @@ orders number the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..columns import Columns, Reference, quoted
 from ..errors import Problem, SparquetError, nearest, pointer
 from ..parts import part, references
 from ..spec import Field, spec
+from .control import INSTANT
 from .part import CONTROL, Part
 
 if TYPE_CHECKING:
@@ -99,11 +100,12 @@ class Deduplicate(Part):
         directions = {order.direction for order, _ in ordered}
         natural = len(directions) == 1 and all(order.is_natural for order, _ in ordered)
         if natural and all(_has_order(field.dataType) for field in df.schema.fields):
-            return self._greatest(df, keys, ordered, "max" if directions == {"desc"} else "min")
+            constants = run.engine.constants(df, {"ingestion_ts", INSTANT, *run.literals} & set(df.columns))
+            return self._greatest(df, keys, ordered, "max" if directions == {"desc"} else "min", constants)
         return self._numbered(df, keys, ordered)
 
-    def _greatest(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]], which: str) -> DataFrame:
-        """The greatest or least row of each key; all its columns are compared, those of the order first."""
+    def _greatest(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]], which: str, constants: Mapping[str, str]) -> DataFrame:
+        """The greatest or least row of each key; all its columns are compared, those of the order first, but not those that are the same in all rows."""
         from pyspark.sql import functions as F
 
         columns = Columns.of(df)
@@ -112,12 +114,13 @@ class Deduplicate(Part):
         for i, (order, _) in enumerate(ordered):
             if order.column in columns and (name := columns.find(order.column).name) in df.columns:
                 place.setdefault(name, f"best.o{i}")
+        place = {**constants, **place}
         rest = [n for n in df.columns if n not in place]
         rest.sort(key=lambda name: name in CONTROL)
         place |= {name: f"best.c{i}" for i, name in enumerate(rest)}
-        fields = [value.alias(f"o{i}") for i, (_, value) in enumerate(ordered)] + [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(rest)]
-        best = df.groupBy(*[F.col(k.sql).alias(f"k{i}") for i, k in enumerate(keys)]).agg(getattr(F, which)(F.struct(*fields)).alias("best"))
-        return best.select(*[F.col(place[name]).alias(name) for name in df.columns])
+        fields = [value.alias(f"o{i}") for i, (_, value) in enumerate(ordered)] + [F.expr(f"{quoted(name)} AS c{i}") for i, name in enumerate(rest)]
+        best = df.groupBy(*[F.expr(f"{k.sql} AS k{i}") for i, k in enumerate(keys)]).agg(getattr(F, which)(F.struct(*fields)).alias("best"))
+        return best.selectExpr(*[f"{place[name]} AS {quoted(name)}" for name in df.columns])
 
     def _numbered(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]]) -> DataFrame:
         """The first row of each key, by its number."""

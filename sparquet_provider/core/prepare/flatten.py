@@ -36,8 +36,6 @@ class Flatten(Part):
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         """The frame with flat columns, each struct's fields where it stood."""
-        from pyspark.sql import functions as F
-
         if not self.enabled:
             return df
         columns = Columns.of(df)
@@ -51,7 +49,7 @@ class Flatten(Part):
             else:
                 made.append((field.name, field.name, address))
         self._refuse_collisions(made, run)
-        return df.select(*[F.col(sql).alias(name) for name, _, sql in made])
+        return df.selectExpr(*[f"{sql} AS {quoted(name)}" for name, _, sql in made])
 
     def _included(self, df: DataFrame, run: Run) -> Iterator[Any]:
         found = references(df, self.include or df.columns, run, "/include", top_level=True)

@@ -81,8 +81,8 @@ def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, nu
 
     text = F.expr(source.sql)
     if kind.typeName() == "variant":
-        out, held = df.withColumn(_HELD, F.from_json(text, kind)), F.col(_HELD)
-        bad, result = held.isNull(), held
+        out = df.withColumn(_HELD, F.from_json(text, kind))
+        bad, result = f"{_HELD} IS NULL", F.expr(_HELD)
     else:
         # Only a struct has a field that tells what could not be read: arrays and maps are read as the one item of its only field,
         # a list, so that a second value after the first is seen.
@@ -90,13 +90,14 @@ def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, nu
         fields = kind.fields if struct else [StructField(_VALUE, ArrayType(kind))]
         watched = StructType([*fields, StructField(_CORRUPT, StringType())])
         whole = text if struct else F.concat(F.lit(f'{{"{_VALUE}":['), _in_brackets(text, kind), F.lit("]}"))
-        out, held = df.withColumn(_HELD, F.from_json(whole, watched, {"columnNameOfCorruptRecord": _CORRUPT})), F.col(_HELD)
-        bad = held.isNull() | held.getField(_CORRUPT).isNotNull()
-        result = held.dropFields(_CORRUPT)
-        if not struct:
-            items = held.getField(_VALUE)
-            bad |= F.coalesce(F.size(items), F.lit(0)) != 1
-            result = F.when(F.size(items) == 1, items[0])
+        out = df.withColumn(_HELD, F.from_json(whole, watched, {"columnNameOfCorruptRecord": _CORRUPT}))
+        bad = f"({_HELD} IS NULL OR {_HELD}.{_CORRUPT} IS NOT NULL)"
+        if struct:
+            result = F.expr(_HELD).dropFields(_CORRUPT)
+        else:
+            items = f"{_HELD}.{_VALUE}"
+            bad = f"({bad} OR coalesce(size({items}), 0) <> 1)"
+            result = F.expr(f"CASE WHEN size({items}) = 1 THEN {items}[0] END")
     if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
         return out.withColumn(name, result).drop(_HELD), None
@@ -108,7 +109,7 @@ def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, nu
             run.warn("JSON_NOT_PARSED", "/column", count=numbers[0], found=source.name, expected=kind.simpleString())
 
     flag = f"__sparquet_bad{number}"
-    return out.withColumns({flag: bad & (F.trim(text) != "null"), name: result}).drop(_HELD), Tally((flag,), tell)
+    return out.withColumns({flag: F.expr(f"{bad} AND trim({source.sql}) <> 'null'"), name: result}).drop(_HELD), Tally((flag,), tell)
 
 
 def _in_brackets(text: Column, kind: Any) -> Column:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from ..casting import check_type, try_casts
-from ..columns import Columns, quoted
+from ..casting import Cast, check_type, converted, try_casts
+from ..columns import HIDDEN, Columns, quoted
 from ..errors import Problem, SparquetError, pointer
-from ..losses import Tally, tallied
+from ..losses import Tally, is_nested, tallied
 from ..parts import part
 from ..spec import Field, spec
 from .part import Part, reserved, same_names
@@ -58,34 +61,71 @@ def _name(path: str, column: Projected) -> str:
     return column.alias or default_alias(path)
 
 
-def project(columns: Mapping[str, Projected], df: DataFrame, run: Run, tallies: Sequence[Tally] = ()) -> DataFrame:
-    """The frame with these columns only, in this order, and those that the run itself adds; the tallies are counted here."""
+def cast_early(columns: Mapping[str, Projected], df: DataFrame, run: Run, replaced: Collection[str]) -> tuple[DataFrame, dict[str, str], list[Tally]]:
+    """Convert what a record holds once, before its items make rows of it and each row would be converted.
+
+    Args:
+        columns: the projection.
+        df: the records.
+        run: the run, at the place of the projection.
+        replaced: the columns that are made later; paths that begin there wait for them.
+
+    Returns:
+        The frame, the new column for each path that was converted, and the tally of lost values.
+    """
+    casts: list[Cast] = []
+    early: dict[str, str] = {}
+    later = {name.casefold() for name in replaced}
+    for path, column in columns.items():
+        if column.cast is None or column.expression is not None or re.split(r"[.\[]", path)[0].casefold() in later:
+            continue
+        with suppress(SparquetError):  # it is not there yet
+            source = find(Columns.of(df), path, run, pointer(path))
+            if not is_nested(source.type):
+                early[path] = f"{HIDDEN}early{len(early)}"
+                casts.append(Cast(pointer(path, "cast"), replace(source, name=_name(path, column)), column.cast, early[path]))
+    if not casts:
+        return df, early, []
+    df, tallies = converted(df, casts, run)
+    return df, early, tallies
+
+
+def project(
+    columns: Mapping[str, Projected], df: DataFrame, run: Run, tallies: Sequence[Tally] = (), early: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The frame with these columns only, in this order, and those that the run itself adds; the tallies are counted here.
+
+    ``early`` are the columns that hold the converted values of paths already.
+    """
     from pyspark.sql import functions as F
 
-    chosen: list[tuple[str, Column]] = []
+    early = early or {}
+    chosen: list[Column] = []
     problems: list[Problem] = []
     for path, column in columns.items():
         try:
-            chosen.append((_name(path, column), _value(df, path, column, run)))
+            chosen.append(F.expr(f"{early[path]} AS {quoted(_name(path, column))}") if path in early else _value(df, path, column, run))
         except SparquetError as error:
             problems += error.problems
     if problems:
         raise SparquetError.of(problems)
-    named = {name.casefold() for name, _ in chosen}
+    named = {_name(path, column).casefold() for path, column in columns.items()}
     kept = {*KEPT, *run.literals, *(column for tally in tallies for column in tally.columns)}
     control = [F.col(quoted(name)) for name in df.columns if name in kept and name.casefold() not in named]
-    out = df.select(*[value.alias(name) for name, value in chosen], *control)
-    casts = [(pointer(path, "cast"), _name(path, c), c.cast) for path, c in columns.items() if c.cast is not None]
+    out = df.select(*chosen, *control)
+    casts = [(pointer(path, "cast"), _name(path, c), c.cast) for path, c in columns.items() if c.cast is not None and path not in early]
     return try_casts(out, casts, run, tallies) if casts else tallied(out, tallies, run)
 
 
 def _value(df: DataFrame, path: str, column: Projected, run: Run) -> Column:
+    """The column under its name."""
     from pyspark.sql import functions as F
 
+    name = _name(path, column)
     if column.expression is None:
-        return F.expr(find(Columns.of(df), path, run, pointer(path)).sql)
+        return F.expr(f"{find(Columns.of(df), path, run, pointer(path)).sql} AS {quoted(name)}")
     at = pointer(path, "expression")
     with part(run, at, df.columns):
-        value = F.expr(column.expression)
+        value = F.expr(column.expression).alias(name)
         run.engine.check_analysis(df.select(value))
         return value

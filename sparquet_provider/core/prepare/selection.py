@@ -72,15 +72,13 @@ class Selection(Part):
         return df.select(*map(quoted, [*chosen, *(n for n in df.columns if n in added and n not in chosen)]))
 
     def _rename(self, df: DataFrame, run: Run) -> DataFrame:
-        from pyspark.sql import functions as F
-
         found = located(df, ((pointer(source), source) for source in self.column_mapping), run, "", top_level=True)
         names = {column.name: target for (_, column), target in zip(found, self.column_mapping.values(), strict=True)}
         staying = {n.casefold() for n in df.columns if n not in names}
         taken = [Problem("COLUMN_COLLISION", run.at + at, {"found": names[c.name]}) for at, c in found if names[c.name].casefold() in staying]
         if taken:
             raise SparquetError.of(taken)
-        return df.select(*[F.col(quoted(n)).alias(names.get(n, n)) for n in df.columns])
+        return df.selectExpr(*[f"{quoted(n)} AS {quoted(names.get(n, n))}" for n in df.columns])
 
     def _filter(self, df: DataFrame, run: Run) -> DataFrame:
         with part(run, "", df.columns):
@@ -104,7 +102,8 @@ class Selection(Part):
                     remedy = "Use columns with single values."
                     facts = {"found": column.name, "type": column.type_name, "expected": "a single value", "remedy": remedy}
                     problems.append(Problem("COLUMN_TYPE", run.at + at, facts))
-            made[name] = F.concat_ws("|", *[F.coalesce(F.col(c.sql).cast("string"), F.lit("")) for _, c in found])
+            values = ", ".join(f"coalesce(CAST({c.sql} AS STRING), '')" for _, c in found)
+            made[name] = F.expr(f"concat_ws('|', {values})")
         if problems:
             raise SparquetError.of(problems)
         return df.withColumns(made)

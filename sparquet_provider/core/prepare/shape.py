@@ -12,7 +12,7 @@ from .arrays import ArrayStep, apply_arrays, check_arrays
 from .flatten import Flatten
 from .parse_json import ParseJson
 from .part import Part, same_names
-from .projection import Projected, check_projection, project
+from .projection import Projected, cast_early, check_projection, project
 from .zip_arrays import ZipArrays
 
 if TYPE_CHECKING:
@@ -75,8 +75,13 @@ class Shape(Part):
             df = self.flatten.apply(df, run.placed(run.at + "/flatten"))
         for i, arrays in enumerate(self.zip_arrays):
             df = arrays.apply(df, run.placed(run.at + pointer("zip_arrays", i)))
-        df = apply_arrays(self.arrays, df, run.placed(run.at + "/arrays"), [column for tally in tallies for column in tally.columns])
-        return project(self.columns, df, run.placed(run.at + "/columns"), tallies) if self.columns else df
+        once = [column for tally in tallies for column in tally.columns]
+        columns, early = self.columns or {}, dict[str, str]()
+        if any(step.explodes for step in self.arrays):
+            df, early, lost = cast_early(columns, df, run.placed(run.at + "/columns"), [step.name for step in self.arrays])
+            tallies += lost
+        df = apply_arrays(self.arrays, df, run.placed(run.at + "/arrays"), once)
+        return project(columns, df, run.placed(run.at + "/columns"), tallies, early) if columns else df
 
     @property
     def _keeps_records(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from sparquet_provider.core import Sparquet
+from sparquet_provider.core.engine import Engine
 from sparquet_provider.core.ingest import ingest
 from tests.core.prepare.cases import prepared, run
 from tests.core.steps.cases import document, door, frame, rows_of, written
@@ -67,6 +69,29 @@ def test_the_aggregate_keeps_the_rows_that_numbering_keeps(spark: SparkSession, 
     _, rows = prepared({"transform": {}})
     expected = sorted(map(repr, rows_of(numbered)))
     assert len(expected) > 40 and sorted(map(repr, rows)) == expected
+
+
+@pytest.mark.classic_only("the optimizer is out of reach")
+def test_what_a_run_adds_is_no_part_of_the_comparison(spark: SparkSession, tmp_path: Path) -> None:
+    """Columns that are the same in all rows are neither compared nor shuffled."""
+    frame(spark, "k int, at int", [[1, 1], [1, 2], [2, 3]]).write.parquet(str(tmp_path / "in"))
+    doc = document(transform={"deduplicate": {"keys": ["k"], "order_by": ["at"]}}) | {"input": {"format": "parquet", "path": str(tmp_path / "in")}}
+    result = Sparquet(spark).run_from_dict(doc, columns={"tenant": "O'Neill", "share": 1.5})
+    schema, rows = prepared(doc)
+    assert schema == "k int, at int, ingestion_ts timestamp, tenant string, share double"
+    assert [(k, at, tenant, share) for k, at, _, tenant, share in sorted(rows)] == [(1, 2, "O'Neill", 1.5), (2, 3, "O'Neill", 1.5)]
+    assert {dt.datetime.fromisoformat(row[2]).replace(tzinfo=dt.timezone.utc).isoformat() for row in rows} == {result.started_at}
+    compared = re.findall(r"partial_max\(struct\((.*?)\)\)", Engine(spark).physical_plan(result.output_df))
+    assert compared and {re.sub(r"#\d+", "", fields) for fields in compared} == {"o0, at"}
+
+
+@pytest.mark.classic_only("looks at the plan")
+def test_what_a_record_holds_is_converted_before_its_items_make_rows_of_it(spark: SparkSession) -> None:
+    given = spark.range(1).selectExpr("concat('1', id) AS id", "array('7', 'y') AS items")
+    shape = {"arrays": [{"path": "items", "mode": "explode_outer", "alias": "item"}], "columns": {"id": {"cast": "INT"}, "item": {"cast": "INT"}}}
+    plan = Engine(spark).physical_plan(run(spark, given, {"transform": {"shape": shape}}).output_df)
+    after, before = re.split(r"Generate", plan, maxsplit=1)
+    assert [re.findall(r"try_cast\((concat|item)", part) for part in (before, after)] == [["concat"], ["item"]]
 
 
 def test_control_columns_hold_the_instant_and_the_run(spark: SparkSession) -> None:
@@ -175,13 +200,13 @@ def test_a_value_that_breaks_an_expression_is_the_datas_fault_and_not_shown(spar
     assert "SECRETVALUE" not in json.dumps(result.to_dict()) + caplog.text
 
 
-def test_a_text_that_is_too_long_for_its_column_is_not_shown(house_free_path: str, spark: SparkSession) -> None:
-    spark.sql(f"CREATE TABLE delta.`{house_free_path}` (b VARCHAR(3)) USING delta")
-    output = {"format": "delta", "path": house_free_path, "mode": "append", "transformations": [{"type": "select", "columns": ["b"]}]}
+def test_a_text_that_is_too_long_for_its_column_is_not_shown(table_path: str, spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (b VARCHAR(3)) USING delta")
+    output = {"format": "delta", "path": table_path, "mode": "append", "transformations": [{"type": "select", "columns": ["b"]}]}
     result = Sparquet(spark).run_from_dict({**document(), "output": output}, input_df=frame(spark, "b string", [["SECRETVALUE"]]))
     assert [p.code for p in result.problems] == ["VALUE_FAILED"] and "SECRETVALUE" not in json.dumps(result.to_dict())
 
 
 @pytest.fixture
-def house_free_path(tmp_path: Path) -> str:
+def table_path(tmp_path: Path) -> str:
     return str(tmp_path / "table")
