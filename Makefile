@@ -23,10 +23,11 @@ test: $(VENV)/.dev-ready ## run all tests, in two halves side by side
 
 test-core: $(VENV)/.dev-ready
 	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core/test_connect.py tests/core
+	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py -k language
 
 test-airflow: $(VENV)/.dev-ready
 	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core tests
-	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py
+	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py -k formats
 
 quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
 	$(RUN) python -m pytest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from sparquet_provider.cli import command_line  # noqa: E402
 from sparquet_provider.core.document import Check, Output, Pipeline, Quarantine, Rule, Source, SparkBlock, Step, Validations  # noqa: E402
 from sparquet_provider.core.errors import CATALOGUE  # noqa: E402
 from sparquet_provider.core.prepare.arrays import ArrayStep  # noqa: E402
@@ -43,6 +45,7 @@ def pages() -> dict[str, str]:
         "reference/rules.md": HEAD + _variants("Rules", "validator", Rule, types),
         "reference/formats.md": HEAD + _formats(),
         "reference/errors.md": HEAD + _errors(),
+        "reference/command-line.md": HEAD + _command_line(),
         "named-formats.md": HEAD + _named_formats(),
         "schema/pipeline.json": json.dumps(pipeline_schema(), ensure_ascii=False, indent=2) + "\n",
     }
@@ -56,6 +59,26 @@ def _preparation() -> str:
         "watermark_columns, deduplicate, control columns. The order of the keys in the document does not matter.\n\n"
     )
     return words + "\n".join(_spec(c.__name__, c) for c in parts)
+
+
+def _command_line() -> str:
+    parser = command_line()
+    commands = next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    lines = ["# The command `sparquet`\n", f"{parser.epilog}\n"]
+    for name, command in commands.items():
+        lines += [f"## {name}\n", f"{command.description}\n", "| argument | what it does |", "|---|---|"]
+        lines += [f"| `{_argument(a)}` | {a.help} |" for a in command._actions if a.dest != "help"]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _argument(action: argparse.Action) -> str:
+    value = str(action.metavar or action.dest.upper())
+    if action.nargs == 0:
+        return action.option_strings[0]
+    if action.option_strings:
+        return f"{action.option_strings[0]} {value}"
+    return value.upper() + {"+": " …", "?": " (optional)"}.get(str(action.nargs), "")
 
 
 def _variants(title: str, kind: str, base: type[Spec], types: Registry) -> str:

@@ -37,7 +37,7 @@ SUCCESS, RUN_FAILED, USAGE, QUALITY_FAILED = 0, 1, 2, 3
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    parser = _parser()
+    parser = command_line()
     args = parser.parse_args(argv)
     try:
         handler: Callable[[argparse.Namespace], int] = args.handler
@@ -50,7 +50,8 @@ def main(argv: list[str] | None = None) -> int:
         return USAGE
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """The commands and their arguments."""
     parser = argparse.ArgumentParser(
         prog="sparquet", description="Declarative Spark pipelines.",
         epilog="Exit codes: 0 success or skipped, 1 the run failed, 2 wrong usage or a document with errors, 3 quality rules failed.",
