@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 #: Longest wait, in seconds, for the listener bus.
 WAIT_SECONDS = 10.0
@@ -230,14 +230,18 @@ class Engine:
             self._analysed = df
         return df
 
-    def constants(self, df: DataFrame, names: Collection[str]) -> dict[str, str]:
-        """Those of the columns that the optimizer knows to hold one value, with that value as SQL; planning only, and none on Connect."""
+    def constants(self, df: DataFrame, names: Collection[str]) -> dict[str, Column]:
+        """Those of the columns that the optimizer knows to hold one value, with that value; planning only, and none on Connect."""
         if self.connect:
             return {}
+        from pyspark.sql.classic.column import Column as ClassicColumn
+
+        as_column = self.spark._jvm.org.apache.spark.sql.classic.ExpressionUtils.column  # type: ignore[union-attr]
         plan = df._jdf.queryExecution().optimizedPlan()
         if plan.getClass().getSimpleName() != "Project":
             return {}
-        found, wanted, columns = {}, set(names), plan.projectList()
+        found: dict[str, Column] = {}
+        wanted, columns = set(names), plan.projectList()
         for i in range(columns.size() - 1, -1, -1):  # what a run adds stands at the end
             column = columns.apply(i)
             if not wanted:
@@ -246,7 +250,7 @@ class Engine:
                 continue
             wanted.remove(name)
             if column.getClass().getSimpleName() == "Alias" and column.child().getClass().getSimpleName() == "Literal":
-                found[name] = str(column.child().sql())
+                found[name] = ClassicColumn(as_column(column.child()))
         return found
 
     def unobserved(self, df: DataFrame) -> DataFrame:

@@ -104,7 +104,7 @@ class Deduplicate(Part):
             return self._greatest(df, keys, ordered, "max" if directions == {"desc"} else "min", constants)
         return self._numbered(df, keys, ordered)
 
-    def _greatest(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]], which: str, constants: Mapping[str, str]) -> DataFrame:
+    def _greatest(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]], which: str, constants: Mapping[str, Column]) -> DataFrame:
         """The greatest or least row of each key; all its columns are compared, those of the order first, but not those that are the same in all rows."""
         from pyspark.sql import functions as F
 
@@ -114,13 +114,12 @@ class Deduplicate(Part):
         for i, (order, _) in enumerate(ordered):
             if order.column in columns and (name := columns.find(order.column).name) in df.columns:
                 place.setdefault(name, f"best.o{i}")
-        place = {**constants, **place}
-        rest = [n for n in df.columns if n not in place]
+        rest = [n for n in df.columns if n not in place and n not in constants]
         rest.sort(key=lambda name: name in CONTROL)
         place |= {name: f"best.c{i}" for i, name in enumerate(rest)}
         fields = [value.alias(f"o{i}") for i, (_, value) in enumerate(ordered)] + [F.expr(f"{quoted(name)} AS c{i}") for i, name in enumerate(rest)]
         best = df.groupBy(*[F.expr(f"{k.sql} AS k{i}") for i, k in enumerate(keys)]).agg(getattr(F, which)(F.struct(*fields)).alias("best"))
-        return best.selectExpr(*[f"{place[name]} AS {quoted(name)}" for name in df.columns])
+        return best.select(*[F.expr(f"{place[name]} AS {quoted(name)}") if name in place else constants[name].alias(name) for name in df.columns])
 
     def _numbered(self, df: DataFrame, keys: list[Reference], ordered: list[tuple[Order, Column]]) -> DataFrame:
         """The first row of each key, by its number."""

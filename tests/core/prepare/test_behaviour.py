@@ -85,6 +85,20 @@ def test_what_a_run_adds_is_no_part_of_the_comparison(spark: SparkSession, tmp_p
     assert compared and {re.sub(r"#\d+", "", fields) for fields in compared} == {"o0, at"}
 
 
+@pytest.mark.classic_only("the optimizer is out of reach")
+def test_a_constant_instant_keeps_its_value_in_the_hour_that_clocks_repeat(spark: SparkSession) -> None:
+    later = "timestamp_micros(1793512800000000)"  # 05:00 and 06:00 UTC of that day are both 01:00 in New York
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        df = spark.range(1).selectExpr("id", f"{later} AS at", "'x' AS name")
+        found = Engine(spark).constants(df, {"at", "id"})
+        assert list(found) == ["at"]
+        assert spark.range(1).select(found["at"].alias("at")).selectExpr("unix_micros(at)").collect()[0][0] == 1793512800000000
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+
+
 @pytest.mark.classic_only("looks at the plan")
 def test_what_a_record_holds_is_converted_before_its_items_make_rows_of_it(spark: SparkSession) -> None:
     given = spark.range(1).selectExpr("concat('1', id) AS id", "array('7', 'y') AS items")
