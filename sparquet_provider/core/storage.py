@@ -42,6 +42,11 @@ def qualified(engine: Engine, path: str) -> str:
     return str(fs.makeQualified(place).toString())
 
 
+def rooted(engine: Engine, path: str) -> str:
+    """A relative path from its root, as plans show it; any other as it is."""
+    return path if path.startswith("/") or ":" in path else qualified(engine, path)
+
+
 def exists(engine: Engine, path: str) -> bool | None:
     """True when a file or folder is there; None where file systems are out of reach."""
     if engine.connect:

@@ -13,7 +13,7 @@ from ..document import Output, Source
 from ..errors import Problem, SparquetError
 from ..jars import DELTA
 from ..parts import references
-from ..storage import Commit, delta_commits, delta_partitions, delta_version, qualified
+from ..storage import Commit, delta_commits, delta_partitions, delta_version, qualified, rooted
 from .base import Written
 from .faults import reading
 from .files import scanned
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ..context import Run
-    from ..engine import Node
+    from ..engine import Engine, Node
 
 #: Delta's own way to write a version into the path: ``orders@v12``, ``orders@20260101000000000``.
 _VERSIONED = re.compile(r"@(?:v\d+|\d{17})$")
@@ -93,6 +93,10 @@ class Delta(TableFormat):
                     options["versionAsOf"] = str(version)
             reader = run.spark.read.format("delta").options(**options)
             return run.engine.check_analysis(reader.load(place.location) if place.location else reader.table(place.name))
+
+    def rows_read(self, source: Source, engine: Engine, before: int) -> tuple[int | None, str | None]:
+        location = Place.of(source.paths[0]).location
+        return super().rows_read(replace(source, path=rooted(engine, location)) if location else source, engine, before)
 
     def is_scan(self, node: Node, source: Source) -> bool:
         if not node.name.startswith("Scan parquet"):

@@ -13,7 +13,7 @@ from ..engine import observed
 from ..errors import Problem, SparquetError
 from ..faults import condition_of
 from ..parts import references
-from ..storage import exists, move, remove, renames, staged
+from ..storage import exists, move, remove, renames, rooted, staged
 from .base import Format, Written
 from .faults import reading, write_fault
 from .logins import log_in, storage_packages
@@ -88,6 +88,9 @@ class FileFormat(Format):
             if schema:
                 reader = reader.schema(schema)
             return run.engine.check_analysis(reader.load(list(source.paths)))
+
+    def rows_read(self, source: Source, engine: Engine, before: int) -> tuple[int | None, str | None]:
+        return super().rows_read(replace(source, path=tuple(rooted(engine, path) for path in source.paths)), engine, before)
 
     def is_scan(self, node: Node, source: Source) -> bool:
         return node.name.startswith(f"Scan {self.source_name}") and any(overlap(place, path) for place in scanned(node) for path in source.paths)

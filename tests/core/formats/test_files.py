@@ -40,6 +40,15 @@ def test_rows_read_is_what_the_scan_gave(house) -> None:
         assert globbed.rows_read == 3
 
 
+@pytest.mark.classic_only("Connect does not tell what a scan returned")
+@pytest.mark.parametrize("format", ["parquet", "csv", "delta"])
+def test_rows_are_counted_of_a_relative_path_too(house, format: str) -> None:
+    house.write(ROWS, SCHEMA, {"format": format, "path": house.path("in")})
+    path = os.path.relpath(house.path("in"), house.spark._jvm.System.getProperty("user.dir"))
+    result = house.copy({"format": format, "path": path}, {"format": "parquet", "path": house.path("out")})
+    assert (result.rows_read, result.rows_written) == (3, 3), result.message
+
+
 @pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv", "txt"])
 def test_a_missing_path_is_named(house, format: str) -> None:
     result = house.copy({"format": format, "path": house.path("none")}, {"format": "parquet", "path": house.path("out")})
