@@ -125,12 +125,12 @@ def test_the_notebook_of_the_guide_runs(spark: Any, capsys: pytest.CaptureFixtur
 
 
 def test_commands_in_the_guides_have_the_options_that_they_show() -> None:
-    from sparquet_provider.cli import _parser
+    from sparquet_provider.cli import command_line
 
     lines = [line for _, text in _blocks("bash") for line in text.splitlines() if line.startswith("sparquet ")]
     assert any(line.startswith("sparquet check") for line in lines)
     for line in lines:
-        _parser().parse_args(shlex.split(line)[1:])
+        command_line().parse_args(shlex.split(line)[1:])
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda p: p.name)
