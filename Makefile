@@ -27,7 +27,7 @@ test-core: $(VENV)/.dev-ready
 
 test-airflow: $(VENV)/.dev-ready
 	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core tests
-	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py -k formats
+	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py -k tables
 
 quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
 	$(RUN) python -m pytest
