@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FORMATS = {str(path.relative_to(ROOT)) for path in (ROOT / "tests/core/formats").glob("test_*.py")}
 TABLES = {f"tests/core/formats/test_{name}.py" for name in ("catalogue", "delta", "history_model", "iceberg", "write_modes")}
-#: Two parts of about the same length, one for each half of ``make test``.
+#: Two parts, one for each half of ``make test``.
 SAME = {
     "tables": sorted(TABLES),
     "language": [
@@ -20,6 +20,8 @@ SAME = {
         "tests/core/test_engine.py", "tests/core/quality/test_cases.py", "tests/core/quality/test_keys.py", "tests/core/quality/test_quarantine.py",
     ],
 }
+#: More tests than these pass in each part.
+AT_LEAST = {"tables": 70, "language": 300}
 
 
 @pytest.mark.slow
@@ -30,4 +32,4 @@ def test_the_same_cases_pass_on_a_connect_server(part: str) -> None:
     print(done.stdout[-6000:], done.stderr[-2000:])
     assert done.returncode == 0
     passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed and int(passed.group(1)) > 70
+    assert passed and int(passed.group(1)) > AT_LEAST[part]

@@ -75,12 +75,12 @@ def cast_early(columns: Mapping[str, Projected], df: DataFrame, run: Run, replac
     """
     casts: list[Cast] = []
     early: dict[str, str] = {}
-    later = {name.casefold() for name in replaced}
+    known, later = Columns.of(df), {name.casefold() for name in replaced}
     for path, column in columns.items():
         if column.cast is None or column.expression is not None or re.split(r"[.\[]", path)[0].casefold() in later:
             continue
         with suppress(SparquetError):  # it is not there yet
-            source = find(Columns.of(df), path, run, pointer(path))
+            source = find(known, path, run, pointer(path))
             if not is_nested(source.type):
                 early[path] = f"{HIDDEN}early{len(early)}"
                 casts.append(Cast(pointer(path, "cast"), replace(source, name=_name(path, column)), column.cast, early[path]))
