@@ -97,6 +97,8 @@ class MetricRule(Rule):
     units: ClassVar[tuple[threshold.Unit, ...]] = ("number",)
     #: Keys that judge and do not change what is measured.
     judging: ClassVar[tuple[str, ...]] = ("must_be", "warn", "on_empty")
+    #: The least and the greatest figure that can be measured, as far as there are such bounds.
+    bounds: ClassVar[tuple[int | None, int | None]] = (None, None)
 
     must_be: Annotated[
         str | None, Field("The condition that the figure must satisfy: >, >=, <, <=, =, !=, between a and b, not between a and b.", example="> 0")
@@ -110,6 +112,7 @@ class MetricRule(Rule):
         for key in ("must_be", "warn"):
             if (text := getattr(self, key)) is not None and "{{" not in text:  # a runtime variable is judged when it is there
                 yield from self._check_threshold(text, f"{at}/{key}")
+        yield from self._check_effect(at)
 
     def condition(self, key: str) -> threshold.Threshold | None:
         """The condition under ``must_be`` or ``warn``. Raises SparquetError THRESHOLD_INVALID."""
@@ -129,6 +132,29 @@ class MetricRule(Rule):
         if unit not in self.units:
             facts = {"found": text, "reason": f"{self.type} is measured as {UNITS[self.units[0]]}, not as {UNITS[unit]}", "expected": EXAMPLES[self.units[0]]}
             yield Problem("THRESHOLD_INVALID", at, facts)
+
+    def _check_effect(self, at: str) -> Iterator[Problem]:
+        """Conditions that decide nothing: every figure turns out the same, or what breaks warn breaks must_be as well."""
+        given = {}
+        for key in ("must_be", "warn"):
+            try:
+                given[key] = threshold.parse(getattr(self, key) or "")
+            except ValueError:  # no condition, or one with a runtime variable
+                continue
+        if any(c.unit not in ("number", "percent") for c in given.values()):
+            return
+        low, high = self.bounds
+        for key, condition in given.items():
+            outcomes = {condition.holds(f) for f in threshold.figures([condition], low, high)}
+            if len(outcomes) == 1:
+                reason = f"{'every' if outcomes.pop() else 'no'} figure from {low} {'up' if high is None else f'to {high}'} satisfies it"
+                yield Problem("THRESHOLD_IDLE", f"{at}/{key}", {"found": str(condition), "reason": reason}, "warning")
+                return
+        if len(given) == 2:
+            must_be, warn = given.values()
+            if not any(must_be.holds(f) and not warn.holds(f) for f in threshold.figures([must_be, warn], low, high)):
+                reason = f"what breaks it breaks must_be ({must_be}), too"
+                yield Problem("THRESHOLD_IDLE", f"{at}/warn", {"found": str(warn), "reason": reason}, "warning")
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         """The figure, None when there is nothing to measure."""
@@ -182,6 +208,7 @@ class CountRule(MetricRule):
     """A metric rule over the number of rows that break something; its percentage is of the rows that the filter leaves."""
 
     percent: ClassVar[bool] = False
+    bounds: ClassVar[tuple[int | None, int | None]] = (0, None)
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         count, total = self.bad_rows(metrics, values) or 0, self.total(metrics, values)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Literal
 
 from ..text import instant
@@ -96,6 +97,18 @@ def parse(text: str) -> Threshold:
     if found := _COMPARISON.fullmatch(text):
         return Threshold(" ".join(text.split()), found[1], (_operand(found[2]),))
     raise ValueError("a condition begins with one of >, >=, <, <=, =, !=, between, not between")
+
+
+def figures(conditions: Collection[Threshold], low: int | None = None, high: int | None = None) -> list[Decimal]:
+    """Figures within bounds among which there is one for every way in which numeric conditions can turn out together.
+
+    Between two neighbouring operands nothing changes, so the operands and one number between each two of them are enough.
+    """
+    edges = {o.value for c in conditions for o in c.operands if isinstance(o.value, Decimal)}
+    edges |= {Decimal(bound) for bound in (low, high) if bound is not None}
+    sides = sorted({min(edges) - 1, *edges, max(edges) + 1})
+    candidates = [*sides, *((a + b) / 2 for a, b in pairwise(sides))]
+    return [c for c in candidates if (low is None or c >= low) and (high is None or c <= high)]
 
 
 def _operand(text: str) -> Operand:

@@ -22,6 +22,7 @@ class Completeness(MetricRule, ColumnsRule):
     dimension: ClassVar[str] = "completeness"
     measured_in: ClassVar[str] = "query"
     units: ClassVar[tuple[Unit, ...]] = ("percent", "number")
+    bounds: ClassVar[tuple[int | None, int | None]] = (0, 100)
     notes: ClassVar[tuple[str, ...]] = ("The rule fails when one group does; the figure is the share of the worst group.", "A frame without rows passes.")
 
     by: Annotated[tuple[str, ...], Field("The columns that form the groups.", example=["country"], nonempty=True, one_or_more=True)]

@@ -87,4 +87,5 @@ class InvalidPercent(InvalidCount):
 
     type: ClassVar[str] = "invalid_percent"
     percent: ClassVar[bool] = True
+    bounds: ClassVar[tuple[int | None, int | None]] = (0, 100)
     units: ClassVar[tuple[Unit, ...]] = ("percent", "number")

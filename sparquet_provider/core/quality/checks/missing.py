@@ -37,4 +37,5 @@ class MissingPercent(MissingCount):
 
     type: ClassVar[str] = "missing_percent"
     percent: ClassVar[bool] = True
+    bounds: ClassVar[tuple[int | None, int | None]] = (0, 100)
     units: ClassVar[tuple[Unit, ...]] = ("percent", "number")
