@@ -26,7 +26,8 @@ def test_what_is_written_is_read_back_and_counted(house, format: str) -> None:
     if house.classic:
         assert result.outputs[0].files and result.outputs[0].bytes
     found = house.rows(format, house.path("out"))
-    assert sorted(map(set, found), key=str) == sorted(map(set, ROWS), key=str)
+    # As sets: json puts the columns in the order of their names.
+    assert len(found) == 3 and set(map(frozenset, found)) == set(map(frozenset, ROWS))
 
 
 def test_rows_read_is_what_the_scan_gave(house) -> None:
