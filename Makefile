@@ -8,6 +8,9 @@ BIN := $(if $(filter /%,$(VENV)),,$$PWD/)$(VENV)/bin
 # Programs that start others (Airflow starts spark-submit) find them in PATH. Spark gets its Python by name, for its own
 # script fails on a path with blanks.
 RUN := PATH="$(BIN):$$PATH" PYSPARK_PYTHON=python PYSPARK_DRIVER_PYTHON=python
+PYTEST := $(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider
+# Two runs of pytest, the second also when a test of the first has failed.
+both = $(PYTEST) $(1); first=$$?; $(PYTEST) $(2) && exit $$first
 INPUTS := pyproject.toml constraints/tested.txt scripts/setup.sh
 
 .PHONY: help demo test test-core test-airflow quick campaign bench lint docs clean setup setup-dev
@@ -22,12 +25,10 @@ test: $(VENV)/.dev-ready ## run all tests, in two halves side by side
 	@$(MAKE) --no-print-directory --jobs=2 test-core test-airflow
 
 test-core: $(VENV)/.dev-ready
-	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core/test_connect.py tests/core
-	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py -k language
+	@$(call both,--ignore=tests/core/test_connect.py tests/core,tests/core/test_connect.py -k language)
 
 test-airflow: $(VENV)/.dev-ready
-	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider --ignore=tests/core tests
-	$(RUN) python -m pytest -m "" --durations=30 -p no:cacheprovider tests/core/test_connect.py -k tables
+	@$(call both,--ignore=tests/core tests,tests/core/test_connect.py -k tables)
 
 quick: $(VENV)/.dev-ready ## run the tests that start no spark-submit and no server
 	$(RUN) python -m pytest

@@ -54,8 +54,8 @@ def show(run: dict[str, Any], seconds: float) -> None:
         for output in filter(None, [*result["outputs"], result["report"]]):
             rows = "?" if output["rows_written"] is None else output["rows_written"]
             place = Path(output["path"])
-            place = place.relative_to(HERE) if place.is_relative_to(HERE) else place
-            print(f"  {place!s:<32} {output['format']:<8} {output['mode']:<10} {rows:>6} rows   version {output['version']}")
+            place = place.relative_to(run_dag.ROOT) if place.is_relative_to(run_dag.ROOT) else place
+            print(f"  {place!s:<40} {output['format']:<8} {output['mode']:<10} {rows:>6} rows   version {output['version']}")
     print("\nChecks")
     for result in results:
         for check in result["validation_results"]:

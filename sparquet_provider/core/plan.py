@@ -56,7 +56,7 @@ def _with_write(document: Pipeline | Check) -> tuple[bool, str]:
     if first.canonical_mode not in ("overwrite", "append", "error", "replace_partitions"):
         return False, f"mode {first.mode} does not read every row once"
     if _reduced_after(document.transformations) is None:
-        return False, "no step reduces the rows: a pass over pruned columns costs less"
+        return False, "no step groups or deduplicates the rows: a pass over pruned columns costs less"
     return True, "few metrics on a reduced frame: they ride on the first write"
 
 
@@ -70,7 +70,7 @@ def _keep(document: Pipeline | Check, with_write: bool) -> tuple[bool, str]:
         return False, "one job uses the frame"
     reduced = _reduced_after(document.transformations)
     if reduced is None:
-        return False, f"{jobs} jobs compute the frame anew: no step reduces the rows, so keeping it would cost more (add a checkpoint to decide otherwise)"
+        return False, f"{jobs} jobs compute the frame anew: no step groups or deduplicates the rows, so keeping it would cost more (add a checkpoint to decide otherwise)"
     return True, f"{jobs} jobs use the frame, and {reduced} made it small"
 
 
@@ -111,10 +111,10 @@ def explain(document: Pipeline | Check, connections: Connections | None = None) 
     if about := list(_about(document)):
         lines[1:1] = ["about", *about]
     if operations := document.preparation():
-        lines.append(f"prepare ({len(operations)} operations, in this order)")
+        lines.append(f"prepare ({_counted(len(operations), 'operation')}, in this order)")
         lines += [f"  {i + 1}. {operation.label}" for i, operation in enumerate(operations)]
     if document.transformations:
-        lines.append(f"transform ({len(document.transformations)} steps, lazily; * runs a job)")
+        lines.append(f"transform ({_counted(len(document.transformations), 'step')}, lazily; * runs a job)")
         lines += [
             f"  {i + 1}. {'* ' if step.type in ('collect', 'stop_if_empty', 'checkpoint', 'debug') else ''}{step.type}"
             for i, step in enumerate(document.transformations)
@@ -129,6 +129,10 @@ def explain(document: Pipeline | Check, connections: Connections | None = None) 
         lines.append(f"  /validations/report: {describe_output(document.validations.report)}, one row per rule, in every mode")
     packages = list(_packages(document, connections or Connections()))
     return [*lines, "packages", *packages] if packages else lines
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _packages(document: Pipeline | Check, connections: Connections) -> Iterator[str]:
@@ -155,7 +159,7 @@ def _about(document: Pipeline | Check) -> Iterator[str]:
 
 def _explain_validations(validations: Validations, decided: Plan) -> Iterator[str]:
     rules = [rule for _, rule in placed(validations.rules, "")]
-    yield f"measure ({len(rules)} rules, on_failure {validations.on_failure})"
+    yield f"measure ({_counted(len(rules), 'rule')}, on_failure {validations.on_failure})"
     yield from (f"  {line}" for line in explain_rules(rules, decided))
     if validations.outputs is not None:
         together, why = sides_together(validations)
@@ -215,5 +219,5 @@ def describe_output(output: Output) -> str:
     """A destination in a few words, without its options."""
     by = f", connection {output.connection}" if output.connection else ""
     by += f", partitioned by {', '.join(output.partition_by)}" if output.partition_by else ""
-    steps = f", after {len(output.transformations)} steps of its own" if output.transformations else ""
+    steps = f", after {_counted(len(output.transformations), 'step')} of its own" if output.transformations else ""
     return f"{output.format} {output.path or ''} ({output.mode}){by}{steps}"
