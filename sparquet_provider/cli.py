@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +47,8 @@ def main(argv: list[str] | None = None) -> int:
         _print_problems(list(error.problems), args)
         return USAGE
     except OSError as error:  # a path that was given cannot be read or written
-        print(f"sparquet: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        reason = f"{error.filename or 'a path'} cannot be used ({error.strerror or error})"
+        _print_problems([Problem("INVALID_COMBINATION", "", {"reason": reason, "remedy": "Name another path, or mend that one."})], args)
         return USAGE
 
 
@@ -241,10 +243,13 @@ def _json(text: str, option: str) -> Any:
     def refuse(name: str) -> None:
         raise ValueError(f"{name} is no JSON")
 
+    def number(digits: str) -> float:
+        return refuse(digits) if math.isinf(float(digits)) else float(digits)  # type: ignore[return-value]
+
     try:
-        return json.loads(text, parse_constant=refuse)
-    except ValueError as error:
-        raise SparquetError("WRONG_TYPE", found=repr(text), expected=f"JSON after {option}", hint="") from error
+        return json.loads(text, parse_constant=refuse, parse_float=number)
+    except (ValueError, RecursionError) as error:
+        raise SparquetError("WRONG_TYPE", found=repr(text[:80]), expected=f"JSON after {option}", hint="") from error
 
 
 def _pairs(items: list[str], option: str) -> dict[str, Any]:
@@ -264,7 +269,7 @@ def _print_problems(problems: list[Problem], args: argparse.Namespace) -> None:
 
 
 def _summary(result: PipelineResult) -> str:
-    lines = [f"{result.pipeline_name}: {result.status}" + (f" ({result.reason})" if result.status != "success" else "")]
+    lines = [f"{result.pipeline_name or 'document'}: {result.status}" + (f" ({result.reason})" if result.status != "success" else "")]
     lines += [f"  {problem}" for problem in result.problems]
     if result.skipped:
         lines.append(f"  {result.message}")
@@ -280,7 +285,7 @@ def _summary(result: PipelineResult) -> str:
 
 def _verdict(result: PipelineResult) -> str:
     score = "" if result.score is None else f", score {result.score:.0%}"
-    lines = [f"{result.pipeline_name}: {result.status}" + (f" ({result.reason})" if result.status != "success" else "") + score]
+    lines = [f"{result.pipeline_name or 'document'}: {result.status}" + (f" ({result.reason})" if result.status != "success" else "") + score]
     for rule in result.validation_results:
         name = f" ({rule.check_name})" if rule.check_name else ""
         lines.append(f"  {rule.severity.upper():<4} {rule.code or rule.rule_type}{name}: {' '.join(rule.message.split())}")

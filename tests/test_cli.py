@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -233,7 +234,33 @@ def test_a_target_that_cannot_be_written_is_a_usage_error(target: str, tmp_path:
     path = target.format(folder=tmp_path)
     assert cli.main(["bundle", path]) == cli.USAGE
     shown = capsys.readouterr()
-    assert shown.out == "" and shown.err.startswith("sparquet: ") and path in shown.err
+    assert shown.out == "" and shown.err.startswith("error: [INVALID_COMBINATION]") and path in shown.err
+    assert cli.main(["bundle", path, "--json"]) == cli.USAGE
+    assert path in json.loads(capsys.readouterr().out)["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(("code", "says"), [
+    ("import sys; sys.exit(0)", "SystemExit: 0"), ("def register(sparquet): raise SystemExit(7)", "SystemExit: 7"),
+    ("def register(sparquet): sparquet.register_transformation('x', 5)", "a transformation is a name and a class with apply"),
+    ("def register(sparquet): sparquet.register_validator('x', object)", "a validator is a name and a class with validate or run"),
+    ("def register(sparquet): sparquet.register_reader('', type('R', (), {'read': print}))", "a reader is a name"),
+])
+def test_an_extension_that_does_not_register_stops_the_command(write: Any, capsys: pytest.CaptureFixture[str], code: str, says: str) -> None:
+    document = write("p.json", {"name": "p", "input": {"format": "csv", "path": "/a"}, "output": {"format": "csv", "path": "/b"}})
+    extension = write("broken.py", code)
+    for command in (["lint", document], ["explain", document], ["capabilities"]):
+        sys.modules.pop("broken", None)
+        assert cli.main([*command, "--extension", extension]) == cli.USAGE
+        said = capsys.readouterr()
+        assert "[EXTENSION_FAILED]" in said.err and says in said.err and said.out == ""
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "1e999", '{"a": [-1e999]}', "NaN", "Infinity"])
+def test_a_value_that_is_no_json_is_told_briefly(write: Any, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    document = write("p.json", {"name": "p", "input": {"format": "csv", "path": "/a"}, "output": {"format": "csv", "path": "/b"}})
+    assert cli.main(["lint", document, "--param-json", f"a={text}"]) == cli.USAGE
+    said = capsys.readouterr().err
+    assert "expected JSON after --param-json a=" in said and len(said) < 300
 
 
 def test_the_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,14 +82,16 @@ def load_extension(name: str, sparquet: Sparquet) -> None:
             module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise SparquetError("EXTENSION_NOT_FOUND", found=name, reason=str(error), cause=error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SparquetError("EXTENSION_FAILED", found=name, reason=f"{type(error).__name__}: {error}", cause=error) from error
     register = getattr(module, "register", None)
     if not callable(register):
         raise SparquetError("EXTENSION_FAILED", found=name, reason="it has no function register(sparquet)")
     try:
         register(sparquet)
-    except Exception as error:
+    except SparquetError:
+        raise
+    except (Exception, SystemExit) as error:
         raise SparquetError("EXTENSION_FAILED", found=name, reason=f"{type(error).__name__}: {error}", cause=error) from error
 
 

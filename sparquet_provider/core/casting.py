@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .columns import Reference
 from .errors import Problem, SparquetError, nearest
+from .faults import condition_of, translate
 from .losses import NOT_REPORTED, Tally, can_lose, is_nested, tallied, why_not_counted
 from .parts import located
 
@@ -142,7 +143,10 @@ def _fault(df: DataFrame, run: Run, cast: Cast) -> Iterator[Problem]:
     try:
         run.engine.check_analysis(df.select(_value(cast)))
     except PySparkException as error:
-        if (error.getCondition() or "").startswith("DATATYPE_MISMATCH"):
+        condition = condition_of(error)
+        if condition.startswith("DATATYPE_MISMATCH"):
             yield Problem("CAST_IMPOSSIBLE", run.at + cast.at, {"found": cast.source.name, "type": cast.source.type_name, "expected": cast.kind})
+        elif condition.startswith("AMBIGUOUS"):
+            yield from translate(error, run.at + cast.at).problems
         else:
             yield Problem("TYPE_INVALID", run.at + cast.at, {"found": cast.kind})

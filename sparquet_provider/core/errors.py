@@ -71,7 +71,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "CARTESIAN_EXPLODE": Entry("document", "{found} and {expected} are arrays of one parent ({parent}); exploding both pairs every item of one with every item of the other", "Use zip_arrays when they belong together, keep one of them as an array, or set allow_cartesian."),
     # --- found with a schema or while running ---------------------------------------------------------------
     "COLUMN_NOT_FOUND": Entry("data", "there is no column {found!r}{nearest}", "Correct the name; columns here: {expected}."),
-    "COLUMN_AMBIGUOUS": Entry("data", "the column {found!r} stands twice: {reason}", "Rename or drop one side, or address it through l or r in the join."),
+    "COLUMN_AMBIGUOUS": Entry("data", "the column {found!r} stands twice: {reason}", "Rename or drop one of them; in a join, address it through l or r."),
     "COLUMN_COLLISION": Entry("data", "the result would hold the column {found!r} twice", "Choose another name."),
     "COLUMN_TYPE": Entry("data", "{found!r} is {type}, expected {expected}", "{remedy}"),
     "FLATTEN_COLLISION": Entry("data", "flattening gives the name {found!r} to both {expected}", "Choose another separator, or exclude one of them."),
@@ -86,7 +86,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "UNION_MISMATCH": Entry("data", "the two sides do not fit: left ({left}), right ({right})", "Select the same columns on both sides, or set allow_missing_columns."),
     "TOO_MANY_VALUES": Entry("data", "the column {found!r} has more than {expected} distinct values", "Use a join with how=leftsemi (or leftanti) against the list, or raise max_values."),
     "SOURCE_NOT_FOUND": Entry("data", "the {format} source {found} does not exist", "Check the path or table name, and the rights of the driver."),
-    "SOURCE_EMPTY": Entry("data", "the {format} source {found} holds no file, so it has no columns", "Give a schema in the block, or wait for the data."),
+    "SOURCE_EMPTY": Entry("data", "the {format} source {found} holds no file with data (hidden ones do not count), so it has no columns", "Give a schema in the block, or wait for the data."),
     "SOURCE_NOT_READABLE": Entry("data", "the {format} source {found} could not be read: {reason}", "Check that the data has this format."),
     "SOURCE_VERSION_NOT_FOUND": Entry("data", "the {format} table {found} has no such version: {reason}", "Use a version that the table's history holds."),
     "CONNECTOR_MISSING": Entry("document", "the connector for {found!r} is not on the class path", "Add the package {expected} (spark.jars.packages), or its jars."),

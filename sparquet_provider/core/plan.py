@@ -70,7 +70,8 @@ def _keep(document: Pipeline | Check, with_write: bool) -> tuple[bool, str]:
         return False, "one job uses the frame"
     reduced = _reduced_after(document.transformations)
     if reduced is None:
-        return False, f"{jobs} jobs compute the frame anew: no step groups or deduplicates the rows, so keeping it would cost more (add a checkpoint to decide otherwise)"
+        why = "no step groups or deduplicates the rows, so keeping it would cost more (add a checkpoint to decide otherwise)"
+        return False, f"{jobs} jobs compute the frame anew: {why}"
     return True, f"{jobs} jobs use the frame, and {reduced} made it small"
 
 

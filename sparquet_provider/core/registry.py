@@ -15,7 +15,7 @@ from typing import Any, Literal
 from . import formats, steps
 from .custom import adapt_check, adapt_reader, adapt_transformation, adapt_writer
 from .document import Rule, Step
-from .errors import Problem
+from .errors import Problem, SparquetError
 from .formats.base import Format
 from .formats.connectors import connector_formats
 from .quality import checks
@@ -49,6 +49,9 @@ def _classes(package: Any, base: type) -> list[Any]:
     return found
 
 
+#: What a class must have one of.
+_METHODS: dict[Kind, tuple[str, ...]] = {"transformation": ("apply",), "validator": ("validate", "run"), "reader": ("read",), "writer": ("write",)}
+
 #: Custom readers and writers of this process.
 _READERS: dict[str, Any] = {}
 _WRITERS: dict[str, Any] = {}
@@ -76,7 +79,15 @@ class Registry:
         return list(self._table(kind))
 
     def register(self, kind: Kind, name: str, cls: type) -> None:
-        """Add a custom type; replacing a built-in one is recorded as a warning in ``problems``."""
+        """Add a custom type; replacing a built-in one is recorded as a warning in ``problems``.
+
+        Raises:
+            SparquetError: EXTENSION_FAILED, the name is no text, or what is registered is no class with the method of its kind.
+        """
+        methods = _METHODS[kind]
+        if not isinstance(name, str) or not name.strip() or not isinstance(cls, type) or not any(callable(getattr(cls, m, None)) for m in methods):
+            reason = f"a {kind} is a name and a class with {' or '.join(methods)}"
+            raise SparquetError("EXTENSION_FAILED", found=f"{name!r}: {cls!r}", reason=reason)
         built_in: dict[str, Any] = dict(built_in_formats())
         if kind == "transformation":
             built_in = dict(built_in_steps())

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .columns import Columns, quoted
+from .columns import HIDDEN, Columns, quoted
 from .connections import Connections
 from .context import Run, Stopped
 from .document import Check, Output, Pipeline, Rule, Source, Step, Validations
@@ -185,14 +185,16 @@ class _Execution:
         return df
 
     def _add(self, df: DataFrame, name: str, value: Any) -> DataFrame:
-        if name in df.columns:
-            self.ctx.placed("/input").warn("COLUMN_REPLACED", found=name)
+        for own in (c for c in df.columns if c.casefold() == name.casefold()):
+            self.ctx.placed("/input").warn("COLUMN_REPLACED", found=own)
         return df.withColumn(name, value)
 
     def _read(self, source: Source, run: Run) -> DataFrame:
         reader = self.registry.lookup("reader", source.format)
-        df: DataFrame = reader.read(source, run)
-        return self.engine.check_analysis(df)
+        df: DataFrame = self.engine.check_analysis(reader.read(source, run))
+        if own := next((name for name in df.columns if name.casefold().startswith(HIDDEN)), None):
+            raise run.fault("RESERVED_COLUMN", found=own, expected=f"{HIDDEN}…")
+        return df
 
     # --- preparation -------------------------------------------------------------------------------------------
     def _prepared(self, df: DataFrame, after: tuple[Step, ...]) -> DataFrame:

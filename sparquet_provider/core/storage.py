@@ -6,6 +6,7 @@ logs are asked by SQL there, and file systems not at all.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,7 +45,15 @@ def qualified(engine: Engine, path: str) -> str:
 
 def rooted(engine: Engine, path: str) -> str:
     """A relative path from its root, as plans show it; any other as it is."""
-    return path if path.startswith("/") or ":" in path else qualified(engine, path)
+    return path if path.startswith("/") or ":" in path.split("/")[0] else qualified(engine, path)
+
+
+def without_links(engine: Engine, path: str) -> str:
+    """A path as :func:`qualified` gives it, and with no symbolic link of this machine's disks in it."""
+    if engine.connect:
+        return path
+    found = qualified(engine, path)
+    return "file:" + os.path.realpath(found.removeprefix("file:")) if found.startswith("file:") else found
 
 
 def exists(engine: Engine, path: str) -> bool | None:

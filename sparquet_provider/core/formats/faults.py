@@ -20,7 +20,7 @@ _NO_CATALOG = ("REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND", "DELTA_CON
 _NO_CONNECTOR = re.compile(r"DATA_SOURCE_NOT_FOUND|Failed to find (?:the )?data source|ClassNotFoundException")
 _NO_VERSION = re.compile(r"DELTA_[A-Z_]*(?:VERSION|TIMESTAMP)[A-Z_]*|Cannot find (?:a )?snapshot")
 #: What Spark says of a file that it can't read, also from inside a job.
-_UNREADABLE = re.compile(r"FAILED_READ_FILE\.\w+|CANNOT_READ_FILE_FOOTER|Malformed ORC file|INVALID_PARAMETER_VALUE\.CHARSET")
+_UNREADABLE = re.compile(r"FAILED_READ_FILE\.\w+|CANNOT_READ_FILE_FOOTER|Malformed ORC file|INVALID_PARAMETER_VALUE\.CHARSET|CONFLICTING_DIRECTORY_STRUCTURES")
 
 
 @contextmanager
@@ -49,6 +49,10 @@ def source_fault(error: Exception, fmt: Format, source: Source, run: Run) -> Spa
         return run.fault("CATALOG_NEEDED", "/path", cause=error, reason=f"the catalog of {source.path} is not configured")
     if _NO_VERSION.match(condition) or _NO_VERSION.search(head):
         return run.fault("SOURCE_VERSION_NOT_FOUND", "/options", cause=error, reason=sentence(error), **found)
+    if "URISyntaxException" in str(error):
+        reason = "before a colon Hadoop expects a scheme, also in the names that a glob finds"
+        remedy = "Give the path from its root, and no glob beside such names."
+        return run.fault("PATH_INVALID", "/path", cause=error, found=found["found"], reason=reason, remedy=remedy)
     if match := _UNREADABLE.search(str(error)):
         return run.fault("SOURCE_NOT_READABLE", "/path", cause=error, reason=match.group(), **found)
     return translate(error, run.at)
@@ -63,6 +67,9 @@ def write_fault(error: Exception, output: Output, run: Run) -> Exception:
         return run.fault("TYPE_NOT_STORABLE", cause=error, found=name, type=kind, format=output.format)
     if condition_of(error) == "COLUMN_ALREADY_EXISTS":
         return run.fault("COLUMN_AMBIGUOUS", cause=error, found=name, reason=run.origins.get(name.casefold(), "the frame has two columns of that name"))
+    if "ParentNotDirectoryException" in str(error):
+        reason, remedy = "a part of it is a file", "Name a folder, or a path where nothing stands yet."
+        return run.fault("PATH_INVALID", "/path", cause=error, found=output.path, reason=reason, remedy=remedy)
     return error
 
 

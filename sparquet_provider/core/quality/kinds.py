@@ -99,6 +99,8 @@ class MetricRule(Rule):
     judging: ClassVar[tuple[str, ...]] = ("must_be", "warn", "on_empty")
     #: The least and the greatest figure that can be measured, as far as there are such bounds.
     bounds: ClassVar[tuple[int | None, int | None]] = (None, None)
+    #: True when every figure is a whole number.
+    whole: ClassVar[bool] = False
 
     must_be: Annotated[
         str | None, Field("The condition that the figure must satisfy: >, >=, <, <=, =, !=, between a and b, not between a and b.", example="> 0")
@@ -141,18 +143,18 @@ class MetricRule(Rule):
                 given[key] = threshold.parse(getattr(self, key) or "")
             except ValueError:  # no condition, or one with a runtime variable
                 continue
-        if any(c.unit not in ("number", "percent") for c in given.values()):
+        if any(c.unit not in ("number", "percent") or c.unit not in self.units for c in given.values()):
             return
         low, high = self.bounds
         for key, condition in given.items():
-            outcomes = {condition.holds(f) for f in threshold.figures([condition], low, high)}
+            outcomes = {condition.holds(f) for f in threshold.figures([condition], low, high, whole=self.whole)}
             if len(outcomes) == 1:
                 reason = f"{'every' if outcomes.pop() else 'no'} figure from {low} {'up' if high is None else f'to {high}'} satisfies it"
                 yield Problem("THRESHOLD_IDLE", f"{at}/{key}", {"found": str(condition), "reason": reason}, "warning")
                 return
         if len(given) == 2:
             must_be, warn = given.values()
-            if not any(must_be.holds(f) and not warn.holds(f) for f in threshold.figures([must_be, warn], low, high)):
+            if not any(must_be.holds(f) and not warn.holds(f) for f in threshold.figures([must_be, warn], low, high, whole=self.whole)):
                 reason = f"what breaks it breaks must_be ({must_be}), too"
                 yield Problem("THRESHOLD_IDLE", f"{at}/warn", {"found": str(warn), "reason": reason}, "warning")
 
@@ -209,6 +211,7 @@ class CountRule(MetricRule):
 
     percent: ClassVar[bool] = False
     bounds: ClassVar[tuple[int | None, int | None]] = (0, None)
+    whole: ClassVar[bool] = True
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         count, total = self.bad_rows(metrics, values) or 0, self.total(metrics, values)

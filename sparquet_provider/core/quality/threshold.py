@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -24,6 +24,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": lambda a, b: bool(a > b),
     "=": lambda a, b: bool(a == b),
 }
+#: Digits before or after the point of the greatest and the smallest operand.
+REACH = 400
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
 _COMPARISON = re.compile(r"\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*", re.DOTALL)
@@ -89,7 +91,9 @@ def parse(text: str) -> Threshold:
         operands = (_operand(found[2]), _operand(found[3]))
         if operands[0].unit != operands[1].unit:
             raise ValueError(f"{found[2]} and {found[3]} are of different kinds")
-        if type(operands[0].value) is type(operands[1].value) and operands[0].value > operands[1].value:  # type: ignore[operator]
+        if type(operands[0].value) is not type(operands[1].value):
+            raise ValueError(f"{found[2]} and {found[3]} are of different kinds")
+        if _above(operands[0].value, operands[1].value):
             raise ValueError(f"{found[2]} is above {found[3]}: nothing lies between")
         return Threshold(" ".join(text.split()), "not between" if found[1] else "between", operands)
     if text.lstrip().startswith(("=>", "=<")):
@@ -99,15 +103,33 @@ def parse(text: str) -> Threshold:
     raise ValueError("a condition begins with one of >, >=, <, <=, =, !=, between, not between")
 
 
-def figures(conditions: Collection[Threshold], low: int | None = None, high: int | None = None) -> list[Decimal]:
+def _above(low: Any, high: Any) -> bool:
+    """True when the lower bound is certainly above the upper one."""
+    if isinstance(low, str) and _DATED.fullmatch(low) and _DATED.fullmatch(high):
+        try:
+            one, other = instant(low), instant(high)
+        except ValueError:  # texts that only begin like dates
+            return bool(low > high)
+        # Where one of them has no time zone, the session's decides.
+        return (one.tzinfo is None) is (other.tzinfo is None) and one > other
+    return bool(low > high)
+
+
+def figures(conditions: Collection[Threshold], low: int | None = None, high: int | None = None, *, whole: bool = False) -> list[Decimal]:
     """Figures within bounds among which there is one for every way in which numeric conditions can turn out together.
 
-    Between two neighbouring operands nothing changes, so the operands and one number between each two of them are enough.
+    Between two neighbouring operands nothing changes, so the operands and one number between each two of them are enough; of ``whole``
+    numbers those beside the operands.
     """
     edges = {o.value for c in conditions for o in c.operands if isinstance(o.value, Decimal)}
     edges |= {Decimal(bound) for bound in (low, high) if bound is not None}
-    sides = sorted({min(edges) - 1, *edges, max(edges) + 1})
-    candidates = [*sides, *((a + b) / 2 for a, b in pairwise(sides))]
+    with localcontext(prec=2 * REACH):  # so that a huge number and its neighbour differ
+        if whole:
+            below = {e.to_integral_value(ROUND_FLOOR) for e in edges}
+            candidates = sorted({n + step for n in below for step in (-1, 0, 1, 2)})
+        else:
+            sides = sorted({min(edges) - 1, *edges, max(edges) + 1})
+            candidates = [*sides, *((a + b) / 2 for a, b in pairwise(sides))]
     return [c for c in candidates if (low is None or c >= low) and (high is None or c <= high)]
 
 
@@ -136,7 +158,7 @@ def _number(text: str) -> Decimal:
         number = Decimal(text)
     except ArithmeticError:
         raise ValueError(f"{text} is out of reach") from None
-    if number and abs(number.adjusted()) > 400:
+    if number and abs(number.adjusted()) > REACH:
         raise ValueError(f"{text} is out of reach")
     return number
 

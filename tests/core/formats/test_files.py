@@ -50,6 +50,26 @@ def test_rows_are_counted_of_a_relative_path_too(house, format: str) -> None:
     assert (result.rows_read, result.rows_written) == (3, 3), result.message
 
 
+@pytest.mark.classic_only("Connect does not tell what a scan returned")
+def test_rows_are_counted_of_a_relative_path_with_a_colon(house) -> None:
+    house.write(ROWS, SCHEMA, {"format": "csv", "path": house.path("col:on")})
+    path = os.path.relpath(house.path("col:on"), house.spark._jvm.System.getProperty("user.dir"))
+    assert house.copy({"format": "csv", "path": f"./{path}"}, {"format": "parquet", "path": house.path("out")}).rows_read == 3
+
+
+@pytest.mark.parametrize("path", ["file:in.csv", "col:on"])
+def test_a_path_that_hadoop_takes_for_an_address_is_named(house, path: str) -> None:
+    result = house.copy({"format": "csv", "path": path}, {"format": "parquet", "path": house.path("out")})
+    assert (problems(result), result.reason) == ([("PATH_INVALID", "/input/path")], "document") and f"path {path} " in result.message
+
+
+def test_a_folder_below_a_file_is_no_target(house) -> None:
+    Path(house.path("file")).write_text("")
+    for place in ("file", "file/part"):
+        result = house.write(ROWS, SCHEMA, {"format": "parquet", "path": house.path(place), "mode": "append"})
+        assert (problems(result), result.reason) == ([("PATH_INVALID", "/output/path")], "document"), result.message
+
+
 @pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv", "txt"])
 def test_a_missing_path_is_named(house, format: str) -> None:
     result = house.copy({"format": format, "path": house.path("none")}, {"format": "parquet", "path": house.path("out")})

@@ -141,3 +141,14 @@ def test_what_is_a_location_and_what_a_table() -> None:
 
 def test_relative_and_absolute_paths_are_left_to_the_run() -> None:
     assert not overlap("a/b", "/a/b") and overlap("a/b", "./a/b/c")
+
+
+@pytest.mark.classic_only("Connect does not reach the disks of the server")
+@pytest.mark.parametrize(("read", "written"), [("link", "real"), ("real", "link"), ("link", "real/part"), ("above/real", "real")])
+def test_a_symbolic_link_hides_no_source(house, read: str, written: str) -> None:
+    house.write(ROWS, SCHEMA, {"format": "parquet", "path": house.path("real")})
+    Path(house.path("link")).symlink_to(house.path("real"))
+    Path(house.path("above")).symlink_to(Path(house.path("real")).parent)
+    result = house.copy({"format": "parquet", "path": house.path(read)}, {"format": "parquet", "path": house.path(written)}, [{"type": "filter", "condition": "id < 2"}])
+    assert problems(result) == [("SOURCE_OVERWRITTEN", "/output/path")]
+    assert house.rows("parquet", house.path("real")) == ROWS and Path(house.path("link")).is_symlink()

@@ -57,6 +57,7 @@ class DuplicatePercent(DuplicateCount):
     type: ClassVar[str] = "duplicate_percent"
     percent: ClassVar[bool] = True
     bounds: ClassVar[tuple[int | None, int | None]] = (0, 100)
+    whole: ClassVar[bool] = False
     units: ClassVar[tuple[Unit, ...]] = ("percent", "number")
 
 
@@ -66,6 +67,7 @@ class DistinctCount(KeyRule):
 
     type: ClassVar[str] = "distinct_count"
     bounds: ClassVar[tuple[int | None, int | None]] = (0, None)
+    whole: ClassVar[bool] = True
 
     def measured(self, metrics: tuple[Metric, ...], values: Values) -> Any:
         return int(values[metrics[0]].distinct)

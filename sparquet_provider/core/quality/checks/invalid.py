@@ -88,4 +88,5 @@ class InvalidPercent(InvalidCount):
     type: ClassVar[str] = "invalid_percent"
     percent: ClassVar[bool] = True
     bounds: ClassVar[tuple[int | None, int | None]] = (0, 100)
+    whole: ClassVar[bool] = False
     units: ClassVar[tuple[Unit, ...]] = ("percent", "number")

@@ -38,4 +38,5 @@ class MissingPercent(MissingCount):
     type: ClassVar[str] = "missing_percent"
     percent: ClassVar[bool] = True
     bounds: ClassVar[tuple[int | None, int | None]] = (0, 100)
+    whole: ClassVar[bool] = False
     units: ClassVar[tuple[Unit, ...]] = ("percent", "number")

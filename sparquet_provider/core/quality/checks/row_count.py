@@ -23,6 +23,7 @@ class RowCount(MetricRule):
     dimension: ClassVar[str] = "volume"
     judging: ClassVar[tuple[str, ...]] = ("must_be", "warn", "min", "max")
     bounds: ClassVar[tuple[int | None, int | None]] = (0, None)
+    whole: ClassVar[bool] = True
 
     min: Annotated[int | None, Field("The smallest number of rows allowed.", example=1, minimum=0)] = None
     max: Annotated[int | None, Field("The largest number of rows allowed.", example=1000000, minimum=0)] = None

@@ -94,6 +94,7 @@ class Stddev(ValueRule):
     """Compare the standard deviation of a sample (divided by n - 1); one row alone has none."""
 
     type: ClassVar[str] = "stddev"
+    bounds: ClassVar[tuple[int | None, int | None]] = (0, None)
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
         column = self.numeric(columns)
