@@ -52,6 +52,27 @@ def test_two_columns_of_one_name_are_a_fault_that_names_both_origins(spark, fold
     assert re.search(r"l\.(\w+) from the frame before the join at /transformations/0, and r\.\1 from its second source", str(result.error))
 
 
+def test_a_replaced_column_of_the_source_is_told_whatever_its_case(spark, folder: Path) -> None:
+    df = spark.sql("SELECT 1 AS id, 'kept?' AS INGESTION_TS, 'mine' AS l")
+    result = Sparquet(spark).run_from_dict(document(folder), input_df=df, columns={"L": "run"})
+    assert result.success
+    assert [(w.code, w.facts["found"]) for w in result.warnings] == [("COLUMN_REPLACED", "INGESTION_TS"), ("COLUMN_REPLACED", "l")]
+
+
+def test_names_of_the_run_are_no_names_of_the_source(spark, folder: Path) -> None:
+    spark.sql("SELECT 1 AS id, 2 AS __sparquet_early0").write.mode("overwrite").parquet(str(folder / "in"))
+    result = Sparquet(spark).run_from_dict(document(folder))
+    assert [(p.code, p.at, p.facts["found"]) for p in result.problems] == [("RESERVED_COLUMN", "/input", "__sparquet_early0")]
+
+
+@pytest.mark.parametrize("shape", [{}, {"arrays": [{"path": "items", "mode": "explode"}]}])
+def test_a_cast_of_a_column_that_stands_twice_says_so(spark, folder: Path, shape: dict[str, Any]) -> None:
+    df = spark.sql("SELECT '1' AS id, '2' AS ID, array('3') AS items")
+    transform = {"shape": {**shape, "columns": {"id": {"cast": "INT", "alias": "a"}}}} if shape else {"cast": {"id": "INT"}}
+    result = Sparquet(spark).run_from_dict(document(folder, transform=transform), input_df=df)
+    assert [p.code for p in result.problems] == ["COLUMN_AMBIGUOUS"], result.message
+
+
 def test_one_timestamp_for_the_whole_run_and_constant_columns(spark, folder: Path) -> None:
     result = Sparquet(spark).run_from_dict(document(folder), columns={"source": "erp", "batch": 7})
     found = spark.read.parquet(str(folder / "out"))
