@@ -80,7 +80,9 @@ def staged(engine: Engine, path: str, *, replace: bool = True) -> Iterator[str]:
     fs, target = _file_system(engine, path)
     token = uuid.uuid4().hex[:8]
     place = type_of(engine, "org.apache.hadoop.fs.Path")
-    new, old = (place(target.getParent(), f".{target.getName()}.sparquet-{kind}-{token}") for kind in ("new", "old"))
+    beside = str(target.getParent().toString()).rstrip("/")
+    # As one text: given as a child, a name with a colon would be taken for an address.
+    new, old = (place(f"{beside}/.{target.getName()}.sparquet-{kind}-{token}") for kind in ("new", "old"))
     try:
         yield str(new.toString())
         if fs.exists(target):

@@ -53,8 +53,8 @@ def test_two_columns_of_one_name_are_a_fault_that_names_both_origins(spark, fold
 
 
 def test_a_replaced_column_of_the_source_is_told_whatever_its_case(spark, folder: Path) -> None:
-    df = spark.sql("SELECT 1 AS id, 'kept?' AS INGESTION_TS, 'mine' AS l")
-    result = Sparquet(spark).run_from_dict(document(folder), input_df=df, columns={"L": "run"})
+    spark.sql("SELECT 1 AS id, 'kept?' AS INGESTION_TS, 'mine' AS l").write.mode("overwrite").parquet(str(folder / "in"))
+    result = Sparquet(spark).run_from_dict(document(folder), columns={"L": "run"})
     assert result.success
     assert [(w.code, w.facts["found"]) for w in result.warnings] == [("COLUMN_REPLACED", "INGESTION_TS"), ("COLUMN_REPLACED", "l")]
 

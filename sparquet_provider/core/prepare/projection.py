@@ -31,7 +31,9 @@ class Projected(Part):
     """One column of the projection; the key is its path, such as ``geometry.coordinates[0]``."""
 
     alias: Annotated[str | None, Field("Its name; by default the path with _ for dots. Required with expression.", example="longitude", runtime=False)] = None
-    cast: Annotated[str | None, Field("Its type; values that do not convert become null and are counted, once for each row that is written.", example="DOUBLE", runtime=False)] = None
+    cast: Annotated[
+        str | None, Field("Its type; values that do not convert become null and are counted in each row that is written.", example="DOUBLE", runtime=False)
+    ] = None
     expression: Annotated[str | None, Field("An SQL expression instead of the path.", example="upper(event.code)", sql=True)] = None
 
     def check(self, at: str) -> Iterator[Problem]:

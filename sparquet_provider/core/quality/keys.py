@@ -1,15 +1,14 @@
 """How often keys occur: the counts behind ``unique``, ``duplicate_*`` and ``distinct_count``, of all keys in one pass.
 
-A key is counted by a number: its own value where that is one (whole numbers, dates, timestamps), else a hash. The upper
-bits of the number say whose key it is, so that the numbers of all keys are one column, which is sorted to find equal
-neighbours. Two keys with one hash can only make a duplicate that is none, so a key without duplicates is proven to have
-none; the duplicates are verified by the keys themselves, on the rows with a repeated hash alone.
+A key is counted by a 64-bit number: its own value where that is one (whole numbers, dates, timestamps), else a hash. Two
+keys with one hash can only make a duplicate that is none, so a key without duplicates is proven to have none; the
+duplicates are verified by the keys themselves, on the rows with a repeated hash alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
 
     from ..context import Run
 
-#: Most entries (rows times keys) that are sorted. Beyond, they are grouped: then no single task gets all rows of a frequent key.
-SORTED_ENTRIES = 40_000_000
-#: Entries of one partition of the sort.
-PARTITION_ENTRIES = 1_000_000
-#: Repeated numbers of a key that are handed over for verification: at most, from one partition and from all.
-PARTITION_REPEATS, REPEATS = 4_096, 65_536
+#: Rows of one bucket, whose numbers are sorted in memory; their number decides how many buckets there are.
+BUCKET_ROWS = 10_000
+#: Most entries (rows times keys) that are counted in buckets: beyond, grouping, which can spill to disk, bounds the memory.
+BUCKETED_ENTRIES = 40_000_000
+#: Repeated numbers that one bucket hands over for verification.
+BUCKET_REPEATS = 64
 #: Up to so many rows every count is verified; beyond, counts with many duplicates are by hash unless exactness is asked for.
 ALWAYS_EXACT_ROWS = 5_000_000
 
-#: Types whose values are numbers, and the expression that gives them.
+#: Types whose values are their own 64-bit numbers, and the expression that gives them.
 _NUMBERS = {
     "byte": "CAST({0} AS BIGINT)",
     "short": "CAST({0} AS BIGINT)",
@@ -55,14 +54,16 @@ def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, rows: int | None,
     metrics = [m for m in metrics if m not in found]
     if not metrics:
         return found
-    numbers = _tagged(df, metrics)
-    entries = (SORTED_ENTRIES if rows is None else rows) * len(metrics)
-    for metric, by_number in _count(df, numbers, run, entries).items():
+    numbers = {m: _number(df, m) for m in metrics}
+    entries = (rows or BUCKETED_ENTRIES) * len(metrics)
+    counted = _in_buckets(df, numbers, run, entries) if entries <= BUCKETED_ENTRIES else _by_grouping(df, numbers)
+    for metric in metrics:
+        by_number, (number, proven) = counted[metric], numbers[metric]
         counts = by_number.counts
-        if not by_number.doubtful:
+        if proven or not counts.repeated:
             found[metric] = counts
         elif by_number.repeats is not None:
-            found[metric] = _verified(df, metric, numbers[metric].sql, by_number, run)
+            found[metric] = _verified(df, metric, number, by_number, run)
         elif metric in exact or (rows or 0) <= ALWAYS_EXACT_ROWS:
             found[metric] = grouped(df, metric)
         else:
@@ -71,25 +72,12 @@ def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, rows: int | None,
 
 
 @dataclass(frozen=True)
-class _Number:
-    """The tagged number of a key as SQL, null for a key of nulls alone. ``own`` when an even tag stands for the key's own value."""
-
-    sql: str
-    own: bool
-
-
-@dataclass(frozen=True)
 class _ByNumber:
-    """Counts by the numbers.
-
-    ``doubtful`` is how many hashes are repeated, ``repeats`` are the repeated numbers (None when there are too many), and ``whole`` is how
-    many of them belong to keys without a null.
-    """
+    """Counts by the numbers. ``repeats`` are the repeated numbers, ``whole`` how many of them belong to keys without a null; None when there are too many."""
 
     counts: KeyCounts
-    doubtful: int
-    repeats: list[int] | None
-    whole: int
+    repeats: list[int] | None = None
+    whole: int = 0
 
 
 def _is_collated(df: DataFrame, metric: Keys) -> bool:
@@ -108,73 +96,49 @@ def _number(df: DataFrame, metric: Keys) -> tuple[str, bool]:
     return f"xxhash64({', '.join(f'{c}, {c} IS NULL' for c in metric.columns)})", False
 
 
-def _width(keys: int) -> int:
-    """The bits of a number that its tag leaves: each key has two tags."""
-    return 64 - (2 * keys - 1).bit_length()
+def _entries(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]]) -> DataFrame:
+    """One row for each key of each row: ``t`` tells keys apart (odd: the key has a null), ``h`` is the number; keys of nulls alone are left out."""
+    structs = []
+    for i, (metric, (number, _)) in enumerate(numbers.items()):
+        some_null = " OR ".join(f"{c} IS NULL" for c in metric.columns)
+        all_null = " AND ".join(f"{c} IS NULL" for c in metric.columns)
+        left_out = f"({all_null})" + (f" OR NOT coalesce({metric.filter}\n, false)" if metric.filter else "")
+        structs.append(f"struct(CAST(IF({some_null}, {2 * i + 1}, {2 * i}) AS INT) AS t, IF({left_out}, NULL, {number}) AS h)")
+    return df.selectExpr(f"explode(array({', '.join(structs)})) AS e").select("e.*").where("h IS NOT NULL")
 
 
-def _tagged(df: DataFrame, metrics: list[Keys]) -> dict[Keys, _Number]:
-    """The numbers with tags in their upper bits: twice the position of the key, plus one for a key with a null and for a value that needs all bits."""
-    width = _width(len(metrics))
-    low, half = f"& {2**width - 1}L", 2 ** (width - 1)
+def _in_buckets(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]], run: Run, entries: int) -> dict[Keys, _ByNumber]:
+    """Sorted arrays of numbers, bucket by bucket: neighbours that are equal are the surplus of a key."""
+    from pyspark.sql import functions as F
+
+    buckets = max(32, entries // len(numbers) // BUCKET_ROWS)
+    with run.engine.setting("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", str(2 * buckets * len(numbers) + 1)):
+        # Whole numbers are often dense: their hash spreads them evenly over the buckets.
+        lists = _entries(df, numbers).groupBy("t", F.expr(f"pmod(xxhash64(h), {buckets})").alias("b")).agg(F.sort_array(F.collect_list("h")).alias("l"))
+        equal = lists.selectExpr("t", "size(l) AS n", "filter(l, (v, i) -> i > 0 AND l[i - 1] = v) AS d")
+        surplus = equal.selectExpr("t", "n", "size(d) AS s", "array_distinct(d) AS u")
+        figures = ("sum(n)", "sum(s)", "sum(size(u))", f"flatten(collect_list(slice(u, 1, {BUCKET_REPEATS})))")
+        rows = {r[0]: tuple(r)[1:] for r in surplus.groupBy("t").agg(*map(F.expr, figures)).collect()}
     found = {}
-    for i, metric in enumerate(metrics):
-        number, own = _number(df, metric)
-        even, odd = (f"shiftleft({2 * i + j}L, {width})" for j in (0, 1))
-        if own:
-            tagged = f"IF({number} BETWEEN -{half}L AND {half - 1}L, {number} {low} | {even}, xxhash64({number}) {low} | {odd})"
-        elif len(metric.columns) > 1:
-            tagged = f"{number} {low} | IF({' OR '.join(f'{c} IS NULL' for c in metric.columns)}, {odd}, {even})"
-        else:
-            tagged = f"{number} {low} | {even}"
-        found[metric] = _Number(f"IF({_not_all_null(metric)}, {tagged}, NULL)", own)
+    for i, metric in enumerate(numbers):
+        whole, partial = rows.get(2 * i, (0, 0, 0, [])), rows.get(2 * i + 1, (0, 0, 0, []))
+        counts = KeyCounts(whole[0], whole[0] - whole[1], whole[1] + whole[2] + partial[1] + partial[2])
+        repeats = [*whole[3], *partial[3]]
+        found[metric] = _ByNumber(counts, repeats if len(repeats) == whole[2] + partial[2] else None, whole[2])
     return found
 
 
-def _count(df: DataFrame, numbers: Mapping[Keys, _Number], run: Run, entries: int) -> dict[Keys, _ByNumber]:
-    """The counts of all keys by their numbers, in one job; both plans spill to disk when memory is short."""
+def _by_grouping(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]]) -> dict[Keys, _ByNumber]:
+    """The same by grouping, which spills to disk."""
     from pyspark.sql import functions as F
 
-    listed = (f"IF(coalesce({m.filter}\n, false), {number.sql}, NULL)" if m.filter else number.sql for m, number in numbers.items())
-    tagged = df.selectExpr(f"explode(array({', '.join(listed)})) AS h").where("h IS NOT NULL")
-    if entries <= SORTED_ENTRIES:
-        partitions = entries // PARTITION_ENTRIES + 1
-        # The filter lets every row pass: it keeps the optimizer from dropping the sort, which no count needs.
-        tagged = tagged.repartition(partitions, "h").sortWithinPartitions("h").where("spark_partition_id() >= 0")
-    # Of sorted rows a group is counted without a hash map, at half the cost.
-    with run.engine.setting("spark.sql.execution.replaceHashWithSortAgg", "true"):
-        # The lower 33 bits of the identifier number the repeated numbers of a partition.
-        kept = f"(monotonically_increasing_id() & {2**33 - 1}L) < {PARTITION_REPEATS}"
-        groups = tagged.groupBy("h").agg(F.count(F.lit(1)).alias("n"))
-        groups = groups.selectExpr(f"CAST(shiftrightunsigned(h, {_width(len(numbers))}) AS INT) AS t", "n", f"IF(n > 1, IF({kept}, h, NULL), NULL) AS r")
-        figures = ("sum(n) AS n", "count(1) AS d", "sum(IF(n > 1, n, 0)) AS m", "count_if(n > 1) AS c")
-        totals = ("sum(n)", "sum(d)", "sum(m)", "sum(c)", f"slice(collect_list(r), 1, {REPEATS})")
-        rows = groups.groupBy("t", "r").agg(*map(F.expr, figures)).groupBy("t").agg(*map(F.expr, totals)).collect()
-    by_tag = {tag: _Tally(*figures) for tag, *figures in rows}
-    return {m: _by_number(m, number, by_tag.get(2 * i, _Tally()), by_tag.get(2 * i + 1, _Tally())) for i, (m, number) in enumerate(numbers.items())}
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """Of the numbers with one tag: their rows, how many differ, the rows of the repeated ones, how many are repeated, and those that were kept."""
-
-    rows: int = 0
-    distinct: int = 0
-    repeated_rows: int = 0
-    repeated: int = 0
-    kept: Sequence[int] = ()
-
-
-def _by_number(metric: Keys, number: _Number, even: _Tally, odd: _Tally) -> _ByNumber:
-    whole = (even,) if len(metric.columns) > 1 else (even, odd)
-    counts = KeyCounts(sum(t.rows for t in whole), sum(t.distinct for t in whole), even.repeated_rows + odd.repeated_rows)
-    repeats = [*even.kept, *odd.kept]
-    return _ByNumber(
-        counts,
-        odd.repeated if number.own else even.repeated + odd.repeated,
-        repeats if len(repeats) == even.repeated + odd.repeated else None,
-        sum(t.repeated for t in whole),
-    )
+    groups = _entries(df, numbers).groupBy("t", "h").agg(F.count(F.lit(1)).alias("n"))
+    rows = {r[0]: tuple(r)[1:] for r in groups.groupBy("t").agg(F.sum("n"), F.count(F.lit(1)), F.expr("sum(IF(n > 1, n, 0))")).collect()}
+    found = {}
+    for i, metric in enumerate(numbers):
+        whole, partial = rows.get(2 * i, (0, 0, 0)), rows.get(2 * i + 1, (0, 0, 0))
+        found[metric] = _ByNumber(KeyCounts(whole[0], whole[1], whole[2] + partial[2]))
+    return found
 
 
 def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, run: Run) -> KeyCounts:

@@ -42,7 +42,7 @@ class Keys:
 class KeyCounts:
     """``rows`` and ``distinct`` count keys without a null; ``repeated`` the rows whose key stands more than once (nulls compare equal).
 
-    Keys of nulls alone are in none of them. ``exact`` is False for counts by hashes that were not verified.
+    Keys of nulls alone are in none of them. ``exact`` is False for counts by 64-bit hashes that were not verified.
     """
 
     rows: int

@@ -38,26 +38,26 @@ def figures(frame: Any) -> list[Any]:
     return [r.metric_value for r in Cola().run(frame, RULES)]
 
 
-def test_counts_by_sorting(frame: Any) -> None:
+def test_counts_in_buckets(frame: Any) -> None:
     assert figures(frame) == EXPECTED
 
 
 def test_counts_by_grouping_are_the_same(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "SORTED_ENTRIES", 1)
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", 1)
     assert figures(frame) == EXPECTED
 
 
 def test_counts_that_were_not_verified_say_so(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "REPEATS", 1)
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", 1)
     monkeypatch.setattr(keys, "ALWAYS_EXACT_ROWS", 1)
     results = Cola().run(frame, [{"type": "distinct_count", "columns": ["grp", "name"], "must_be": "= 2", "exact": exact} for exact in (False, True)])
     # One measurement serves both rules, and the one that asks for exactness decides.
     assert [r.message for r in results] == ["distinct_count(grp,name) = 3 breaks must_be (= 2)"] * 2
     alone = Cola().run(frame, [{"type": "distinct_count", "columns": ["grp", "name"], "must_be": "= 3"}])
-    assert alone[0].message == "distinct_count(grp,name) = 3 satisfies must_be (= 3), counted by hashes"
+    assert alone[0].message == "distinct_count(grp,name) = 3 satisfies must_be (= 3), counted by 64-bit hashes"
 
 
-@pytest.mark.parametrize("entries", [1, keys.SORTED_ENTRIES])
+@pytest.mark.parametrize("entries", [1, keys.BUCKETED_ENTRIES])
 def test_colliding_hashes_change_nothing(frame: Any, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = keys._number
 
@@ -66,22 +66,20 @@ def test_colliding_hashes_change_nothing(frame: Any, entries: int, monkeypatch: 
         return (number, True) if proven else (f"pmod({number}, 2)", False)  # every key has one of two hashes
 
     monkeypatch.setattr(keys, "_number", colliding)
-    monkeypatch.setattr(keys, "SORTED_ENTRIES", entries)
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", entries)
     assert figures(frame) == EXPECTED
 
 
-@pytest.mark.parametrize("limit", ["REPEATS", "PARTITION_REPEATS"])
-def test_too_many_repeats_for_a_list_are_counted_by_the_keys_themselves(spark, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, limit, 1)
+def test_too_many_repeats_for_a_list_are_counted_by_the_keys_themselves(spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "BUCKET_REPEATS", 1)
     frame = spark.range(0, 2000, 1, 2).selectExpr("concat('k', id div 2) AS k")
     results = Cola().run(frame, [{"type": "unique", "columns": ["k"]}, {"type": "distinct_count", "columns": ["k"], "must_be": "= 1000"}])
     assert [(r.failed_count, r.metric_value) for r in results] == [(2000, 2000), (0, 1000)]
 
 
-@pytest.mark.parametrize("entries", [1, keys.SORTED_ENTRIES])
-def test_numbers_that_need_the_bits_of_the_tag_are_hashed_and_verified(spark, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "SORTED_ENTRIES", entries)
-    # The tag of one key takes a bit, of three keys three: without it, values that differ by a power of two would look equal.
+@pytest.mark.parametrize("entries", [1, keys.BUCKETED_ENTRIES])
+def test_numbers_of_all_sizes_are_told_apart(spark, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", entries)
     values = [0, 2**60, 2**61, 2**62, -(2**60), -(2**61), -(2**62), -(2**63), 2**63 - 1, 5, 5, 2**62 + 7, 2**62 + 7, -1]
     # The smallest number has no literal.
     rows = ", ".join(f"(CAST('{v}' AS BIGINT), timestamp_micros({v if abs(v) < 2**58 else 1000 + i}), {i})" for i, v in enumerate(values))

@@ -22,8 +22,8 @@ class KeyRule(MetricRule, ColumnsRule):
     measured_in: ClassVar[str] = "keys"
     judging: ClassVar[tuple[str, ...]] = (*MetricRule.judging, "exact")
     notes: ClassVar[tuple[str, ...]] = (
-        "Beyond 5,000,000 rows, a key that is no number and has many duplicates is counted by hashes of about 60 bits, and the message says so: "
-        "at 10,000,000 rows and three keys the chance that a count is off by one is 0.002%. exact compares the keys themselves.",
+        "Beyond 5,000,000 rows, a key that is no number and has many duplicates is counted by 64-bit hashes, and the message says so: "
+        "at 10,000,000 rows the chance that a count is off by one is 0.0003%. exact compares the keys themselves.",
     )
 
     exact: Annotated[bool, Field("Verify the counts by the keys themselves, at any size.")] = False
@@ -33,7 +33,7 @@ class KeyRule(MetricRule, ColumnsRule):
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
         verdict = super().judge(metrics, values)
-        return verdict if values[metrics[0]].exact else replace(verdict, message=f"{verdict.message}, counted by hashes")
+        return verdict if values[metrics[0]].exact else replace(verdict, message=f"{verdict.message}, counted by 64-bit hashes")
 
 
 @spec
