@@ -49,11 +49,10 @@ def rooted(engine: Engine, path: str) -> str:
 
 
 def without_links(engine: Engine, path: str) -> str:
-    """A path as :func:`qualified` gives it, and with no symbolic link of this machine's disks in it."""
-    if engine.connect:
+    """A qualified path with no symbolic link of this machine's disks in it; as it is where file systems are out of reach."""
+    if engine.connect or not path.startswith("file:"):
         return path
-    found = qualified(engine, path)
-    return "file:" + os.path.realpath(found.removeprefix("file:")) if found.startswith("file:") else found
+    return "file:" + os.path.realpath(path.removeprefix("file:"))
 
 
 def exists(engine: Engine, path: str) -> bool | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..document import Check, Output, Pipeline, Source
 from ..errors import Problem, pointer
 from ..spec import Spec, members_of
-from ..storage import without_links
+from ..storage import qualified, without_links
 from .logins import log_in
 from .options import option
 from .places import is_location, overlap
@@ -77,7 +77,7 @@ def refuse_overwriting_source(df: DataFrame, output: Output, run: Run) -> None:
     if not _replaces_files(output) or not output.path:
         return
     log_in(output, run)  # a file system that was once opened without the login keeps being without it
-    target = without_links(run.engine, output.path)
+    target = without_links(run.engine, qualified(run.engine, output.path))
     for root in sorted(run.engine.input_roots(df)):
         if overlap(without_links(run.engine, root), target):
             raise run.fault("SOURCE_OVERWRITTEN", "/path", found=root)
