@@ -125,6 +125,7 @@ class Source(Spec):
         if self.path is not None and not (self.path.strip() if isinstance(self.path, str) else self.path):
             yield Problem("EMPTY_VALUE", at + "/path", {"expected": "a path or a name", "hint": ""})
         yield from check_connection(self.connection, at)
+        yield from check_spellings(self.options, at)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -169,6 +170,7 @@ class Output(Spec):
 
     def check(self, at: str) -> Iterator[Problem]:
         yield from check_connection(self.connection, at)
+        yield from check_spellings(self.options, at)
         for key, names in (("partition_by", self.partition_by), ("options/merge_keys", self.merge_keys)):
             seen: set[str] = set()
             for name in (str(n).casefold() for n in names):
@@ -197,6 +199,15 @@ def check_connection(name: str | None, at: str) -> Iterator[Problem]:
     """A connection without a name."""
     if name is not None and not name.strip():
         yield Problem("EMPTY_VALUE", at + "/connection", {"expected": "the name of a connection", "hint": ""})
+
+
+def check_spellings(options: Mapping[str, Any], at: str) -> Iterator[Problem]:
+    """An option that stands there twice: Spark reads the names without case, so one of the values would be lost."""
+    first: dict[str, str] = {}
+    for name in options:
+        if (other := first.setdefault(name.casefold(), name)) != name:
+            facts = {"found": f"{other} and {name}", "reason": "they are one option, whose name has no case"}
+            yield Problem("KEYS_EXCLUDE", at + pointer("options", name), facts)
 
 
 def check_instant(text: str | None, at: str) -> Iterator[Problem]:
