@@ -89,9 +89,7 @@ def parse(text: str) -> Threshold:
     """
     if found := _BETWEEN.fullmatch(text):
         operands = (_operand(found[2]), _operand(found[3]))
-        if operands[0].unit != operands[1].unit:
-            raise ValueError(f"{found[2]} and {found[3]} are of different kinds")
-        if type(operands[0].value) is not type(operands[1].value):
+        if operands[0].unit != operands[1].unit or type(operands[0].value) is not type(operands[1].value):
             raise ValueError(f"{found[2]} and {found[3]} are of different kinds")
         if _above(operands[0].value, operands[1].value):
             raise ValueError(f"{found[2]} is above {found[3]}: nothing lies between")
