@@ -24,7 +24,7 @@ from .formats.safety import refuse_overwriting_source
 from .losses import NOT_REPORTED
 from .parts import with_origins
 from .plan import Plan, describe_output, describe_source, explain, plan, sides_together
-from .prepare.control import with_instant
+from .prepare.control import warn_of_replaced, with_instant
 from .quality import engine as quality
 from .quality.checks.volume_anomaly import VolumeAnomaly
 from .quality.metrics import ROWS
@@ -185,8 +185,7 @@ class _Execution:
         return df
 
     def _add(self, df: DataFrame, name: str, value: Any) -> DataFrame:
-        for own in (c for c in df.columns if c.casefold() == name.casefold()):
-            self.ctx.placed("/input").warn("COLUMN_REPLACED", found=own)
+        warn_of_replaced(name, df, self.ctx)
         return df.withColumn(name, value)
 
     def _read(self, source: Source, run: Run) -> DataFrame:

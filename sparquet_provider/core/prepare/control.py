@@ -20,7 +20,7 @@ def with_instant(df: DataFrame, run: Run) -> DataFrame:
     """The frame with the run's instant, which the steps may use."""
     from pyspark.sql import functions as F
 
-    _warn_of(INSTANT, df, run)
+    warn_of_replaced(INSTANT, df, run)
     return df.withColumn(INSTANT, F.lit(run.ingestion_ts))
 
 
@@ -28,7 +28,7 @@ def finalise(df: DataFrame, run: Run) -> DataFrame:
     """The frame with its control columns at the end; bytes in top-level texts that are no UTF-8 become U+FFFD."""
     from pyspark.sql import functions as F
 
-    _warn_of(RUN_ID, df, run)
+    warn_of_replaced(RUN_ID, df, run)
     values = [
         f"make_valid_utf8({name}) AS {name}" if field.dataType.typeName() == "string" else name
         for field in df.schema.fields
@@ -38,8 +38,8 @@ def finalise(df: DataFrame, run: Run) -> DataFrame:
     return df.selectExpr(*values).withColumns({INSTANT: F.lit(run.ingestion_ts), RUN_ID: F.lit(run.run_id)})
 
 
-def _warn_of(name: str, df: DataFrame, run: Run) -> None:
-    """A column of the source that has the name of a control column is lost, which the result says."""
+def warn_of_replaced(name: str, df: DataFrame, run: Run) -> None:
+    """A column of the source that has a name which the run gives is lost, which the result says."""
     for found in df.columns:
-        if found.casefold() == name:
+        if found.casefold() == name.casefold():
             run.placed("/input").warn("COLUMN_REPLACED", found=found)
