@@ -24,6 +24,8 @@ WAIT_SECONDS = 10.0
 #: The nodes of a plan that somebody asks for: writes, scans, and exchanges (a sort samples what it reads).
 _SCANS = ("Scan", "BatchScan", "LocalTableScan")
 _ASKED_FOR = ("Execute ", "Exchange", *_SCANS)
+#: A node of a plan that reads columns or works on one row at a time.
+_ROW_BY_ROW = re.compile(r"[ :+*-]*(\(\d+\) )?(FileScan (parquet|orc)|ColumnarToRow|Range|Project|Filter)\b")
 _METRIC = re.compile(r"SQLPlanMetric\(([^()]+(?:\([^()]*\)[^()]*)*),(\d+),\w+\)")
 _ENTRY = re.compile(r"(?:\(|, )(\d+) -> ")
 
@@ -197,6 +199,11 @@ class Engine:
             return str(df._explain_string(extended=extended))  # type: ignore[operator]
         execution = df._jdf.queryExecution()
         return str(execution.toString() if extended else execution.executedPlan().toString())
+
+    def rereads_cheaply(self, df: DataFrame) -> bool:
+        """True when a frame is made, row by row, of columns in files: then one more reading of a few of them costs little."""
+        lines = self.physical_plan(df).replace("== Physical Plan ==", "").splitlines()
+        return all(_ROW_BY_ROW.match(line) for line in lines if line.strip())
 
     def input_roots(self, df: DataFrame) -> set[str]:
         """The directories and files that a frame reads, as URIs; planning only."""

@@ -20,7 +20,7 @@ from ..result import CheckResult, jsonable
 from ..secrets import mask
 from ..spec import render
 from . import sources
-from .keys import measure_keys
+from .keys import bounds, measure_keys
 from .metrics import ROWS, Aggregate, Clock, Elsewhere, History, Keys, Known, Metric, Partnerless, Query, count_if
 
 if TYPE_CHECKING:
@@ -111,10 +111,11 @@ def measure(df: DataFrame, plan: Plan, run: Run, measured: Mapping[Metric, Any] 
     values.update({m: m.value for m in plan.of(Known)})
     missing = [m for m in aggregates_of(plan) if m not in values]
     if missing:
+        missing = list(dict.fromkeys([*missing, *(m for key in plan.of(Keys) for m in bounds(key) if m not in values)]))
         _aggregate(frame, missing, run, values, failures)
     if keys := plan.of(Keys):
         exact = {m for at, rule in plan.rules for m in plan.metrics.get(at, ()) if isinstance(m, Keys) and getattr(rule, "exact", False)}
-        _together_or_alone(lambda some: measure_keys(frame, some, run, values.get(ROWS), exact), keys, frame, values, failures)
+        _together_or_alone(lambda some: measure_keys(frame, some, run, values, exact), keys, frame, values, failures)
     for metric in plan.of(Clock, Query, Partnerless, Elsewhere, History):
         try:
             values[metric] = sources.MEASURES[type(metric)](frame, metric, run.placed(""))

@@ -9,7 +9,7 @@ from ..document import Rule
 from ..errors import Problem, SparquetError
 from ..spec import Field, spec
 from . import threshold
-from .metrics import Metric, Values, Verdict, count_if, rows_of
+from .metrics import Keys, Metric, Values, Verdict, count_if, rows_of
 from .wording import figure, joined, listed, rows
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ class ColumnsRule(Rule):
                 found_type = f"{column.name}, which is {column.type_name}"
                 raise SparquetError("WRONG_TYPE", "/columns", found=found_type, expected="a column whose values compare", hint="")
         return tuple(column.sql for column in found)
+
+    def counts(self, columns: Columns) -> Keys:
+        """How often the key occurs, as a metric. Raises as :meth:`key`."""
+        return Keys(self.key(columns), tuple(column.type_name for column in self.found(columns)), self.filter)
 
 
 @spec

@@ -29,12 +29,13 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Keys:
-    """How often the values of a key occur, as :class:`KeyCounts`. ``columns`` are SQL references.
+    """How often the values of a key occur, as :class:`KeyCounts`. ``columns`` are SQL references, ``types`` what they hold.
 
     All rules over one key share this measurement: it asks for everything that any of them needs.
     """
 
     columns: tuple[str, ...]
+    types: tuple[str, ...]
     filter: str | None = None
 
 

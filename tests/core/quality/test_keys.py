@@ -61,8 +61,8 @@ def test_counts_that_were_not_verified_say_so(frame: Any, monkeypatch: pytest.Mo
 def test_colliding_hashes_change_nothing(frame: Any, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = keys._number
 
-    def colliding(df: Any, metric: Any) -> tuple[str, bool]:
-        number, proven = honest(df, metric)
+    def colliding(metric: Any) -> tuple[str, bool]:
+        number, proven = honest(metric)
         return (number, True) if proven else (f"pmod({number}, 2)", False)  # every key has one of two hashes
 
     monkeypatch.setattr(keys, "_number", colliding)
@@ -101,6 +101,51 @@ def test_all_keys_share_one_pass(spark) -> None:
     assert all(r.passed for r in Cola().run(frame, rules))
     # One execution for the aggregates, one for all keys: nothing repeats whose hash is not its own number, so nothing is verified.
     assert len(engine.executions_after(before)) == 2
+
+
+#: Ids, and what unique, distinct_count and duplicate_count find in them; by hand.
+DENSE = {
+    "all distinct": ("id", (0, 4000, 0)),
+    "below zero, some are null": ("IF(id % 8 = 3, NULL, id - 2000)", (500, 3500, 0)),  # nulls are equal
+    "every fourth stands twice": ("IF(id % 4 = 0, id + 1, id)", (2000, 3000, 1000)),
+    "one stands 15 times": ("IF(id < 15, 14, id)", (15, 3986, 14)),
+    "the last of sixteen stands 7 times": ("IF(id BETWEEN 10 AND 16, 15, id)", (7, 3994, 6)),
+    "the last of sixteen runs over": ("IF(id BETWEEN 9 AND 16, 15, id)", (8, 3993, 7)),
+    "one runs over into its neighbour": ("IF(id < 16, 8, id)", (16, 3985, 15)),
+    "one runs over many times": ("IF(id < 1000, 7, id)", (1000, 3001, 999)),
+}
+
+
+@pytest.mark.parametrize("case", DENSE)
+@pytest.mark.parametrize("kind", ["bigint", "int"])
+def test_dense_numbers_have_a_counter_each(spark, case: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    number, expected = DENSE[case]
+    counted = []
+    honest = keys._in_counters
+    monkeypatch.setattr(keys, "_in_counters", lambda df, metrics: counted.append(honest(df, metrics)) or counted[-1])
+    frame = spark.range(0, 4000, 1, 2).selectExpr(f"CAST({number} AS {kind}) AS id")
+    rules = [{"type": "unique", "columns": ["id"]}, *({"type": t, "columns": ["id"], "must_be": ">= 0"} for t in ("distinct_count", "duplicate_count"))]
+    assert tuple(r.metric_value for r in Cola().run(frame, rules)) == expected
+    assert [len(found) for found in counted] == [0 if "over" in case else 1]  # else they are counted once more, in buckets
+
+
+def test_a_filter_narrows_dense_numbers(spark) -> None:
+    frame = spark.range(0, 4000, 1, 2).selectExpr("IF(id % 4 = 0, id + 1, id) AS id", "id % 4 AS part")
+    results = Cola().run(frame, [{"type": "unique", "columns": ["id"], "filter": f"part {parts} -- odd"} for parts in ("= 0", "< 2", "> 1")])
+    assert [r.metric_value for r in results] == [0, 2000, 0]
+
+
+@pytest.mark.classic_only(reason="jobs are counted by the status store")
+@pytest.mark.parametrize(("made_of", "passes"), [("id", 3), ("first(id) OVER (PARTITION BY id)", 2)])
+def test_dense_numbers_are_read_once_more_only_where_that_is_cheap(spark, made_of: str, passes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparquet_provider.core.engine import Engine
+
+    monkeypatch.setattr(keys, "DENSE_ROWS", 1000)
+    frame = spark.range(0, 1000, 1, 2).selectExpr(f"{made_of} AS id", "concat('n', id) AS name")
+    engine = Engine(spark)
+    before = engine.last_execution()
+    assert [r.failed_count for r in Cola().run(frame, [{"type": "unique", "columns": [c]} for c in ("id", "name")])] == [0, 0]
+    assert len(engine.executions_after(before)) == passes
 
 
 def test_an_empty_frame_has_no_keys(frame: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...spec import Field, spec
 from ..kinds import ColumnsRule, CountRule, MetricRule
-from ..metrics import Keys, Metric, Values, Verdict
+from ..metrics import Metric, Values, Verdict
 from ..threshold import Unit
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class KeyRule(MetricRule, ColumnsRule):
     exact: Annotated[bool, Field("Verify the counts by the keys themselves, at any size.")] = False
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        return (Keys(self.key(columns), self.filter),)
+        return (self.counts(columns),)
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
         verdict = super().judge(metrics, values)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...spec import spec
 from ..kinds import ColumnsRule
-from ..metrics import Keys, Metric, Values, Verdict, count_if
+from ..metrics import Metric, Values, Verdict, count_if
 from ..wording import rows
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Unique(ColumnsRule):
     notes: ClassVar[tuple[str, ...]] = ("Every row of a repeated key counts, not only the surplus.", "Nulls compare equal.")
 
     def metrics(self, columns: Columns) -> tuple[Metric, ...]:
-        key = self.key(columns)
-        return (Keys(key, self.filter), count_if(" AND ".join(f"{c} IS NULL" for c in key), self.filter))
+        keys = self.counts(columns)
+        return (keys, count_if(" AND ".join(f"{c} IS NULL" for c in keys.columns), self.filter))
 
     def judge(self, metrics: tuple[Metric, ...], values: Values) -> Verdict:
         nulls = int(values[metrics[1]])
