@@ -44,7 +44,7 @@ class Run:
     ``name`` and ``run_id`` tell this run from others in a history. ``as_of`` is the clock of freshness, the start of the
     run when absent. ``sample_rows`` is how many rows of data a message may show. ``schemas`` are the document's named
     schemas. ``watermark`` is the mark of the previous run, ``mark`` the one of this run. ``connections`` are the servers that
-    blocks name.
+    blocks name. ``valid_texts`` are columns whose texts are known to be UTF-8.
     """
 
     spark: SparkSession
@@ -68,6 +68,7 @@ class Run:
     mark: dict[str, Any] = field(default_factory=dict)
     sample_rows: int = 0
     connections: Connections = field(default_factory=Connections)
+    valid_texts: set[str] = field(default_factory=set)
 
     def placed(self, at: str) -> Run:
         """The same run, standing at another place of the document."""

@@ -30,7 +30,7 @@ def finalise(df: DataFrame, run: Run) -> DataFrame:
 
     warn_of_replaced(RUN_ID, df, run)
     values = [
-        f"make_valid_utf8({name}) AS {name}" if field.dataType.typeName() == "string" else name
+        f"make_valid_utf8({name}) AS {name}" if field.dataType.typeName() == "string" and field.name not in run.valid_texts else name
         for field in df.schema.fields
         if field.name.casefold() not in (INSTANT, RUN_ID)
         for name in [quoted(field.name)]

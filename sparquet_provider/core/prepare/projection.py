@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from ..context import Run
 
+#: The names in a reference; the first is that of a top-level column.
+_ROOT = re.compile(r"`((?:[^`]|``)+)`")
 #: The control columns that survive a projection.
 KEPT = ("ingestion_ts_utc", "__run_id")
 
@@ -117,6 +119,17 @@ def project(
     out = df.select(*chosen, *control)
     casts = [(pointer(path, "cast"), _name(path, c), c.cast) for path, c in columns.items() if c.cast is not None and path not in early]
     return try_casts(out, casts, run, tallies) if casts else tallied(out, tallies, run)
+
+
+def texts_within(roots: Collection[str], columns: Mapping[str, Projected], df: DataFrame, run: Run) -> Iterator[str]:
+    """The names of projected columns that take a text, as it is, out of some top-level columns (in lower case)."""
+    known = Columns.of(df)
+    for path, column in columns.items():
+        if column.expression is None:
+            with suppress(SparquetError):  # project tells
+                source = find(known, path, run, "")
+                if source.is_text and _ROOT.findall(source.sql)[0].casefold() in roots:
+                    yield _name(path, column)
 
 
 def _value(df: DataFrame, path: str, column: Projected, run: Run) -> Column:

@@ -125,6 +125,7 @@ def derive(columns: Mapping[str, str], df: DataFrame, run: Run) -> DataFrame:
     from pyspark.sql import functions as F
 
     for name, expression in columns.items():
+        run.valid_texts.difference_update([valid for valid in run.valid_texts if valid.casefold() == name.casefold()])
         with part(run, pointer(name), df.columns):
             df = run.engine.check_analysis(df.withColumn(name, F.expr(expression)))
     return df

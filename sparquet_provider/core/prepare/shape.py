@@ -12,7 +12,7 @@ from .arrays import ArrayStep, apply_arrays, check_arrays
 from .flatten import Flatten
 from .parse_json import ParseJson
 from .part import Part, same_names
-from .projection import Projected, cast_early, check_projection, project
+from .projection import Projected, cast_early, check_projection, project, texts_within
 from .zip_arrays import ZipArrays
 
 if TYPE_CHECKING:
@@ -81,7 +81,18 @@ class Shape(Part):
             df, early, lost = cast_early(columns, df, run.placed(run.at + "/columns"), [step.name for step in self.arrays])
             tallies += lost
         df = apply_arrays(self.arrays, df, run.placed(run.at + "/arrays"), once)
-        return project(columns, df, run.placed(run.at + "/columns"), tallies, early) if columns else df
+        if not columns:
+            return df
+        run.valid_texts.update(texts_within(self._read_from_json, columns, df, run.placed(run.at + "/columns")))
+        return project(columns, df, run.placed(run.at + "/columns"), tallies, early)
+
+    @property
+    def _read_from_json(self) -> set[str]:
+        """The columns that hold what was read from JSON, in lower case. Its texts are UTF-8, whatever bytes the source has."""
+        found = {(entry.alias or entry.column).casefold() for entry in self.parse_json}
+        for _ in self.arrays:
+            found |= {step.name.casefold() for step in self.arrays if step.path.split(".")[0].casefold() in found}
+        return found
 
     @property
     def _keeps_records(self) -> bool:

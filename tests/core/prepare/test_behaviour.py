@@ -207,6 +207,23 @@ def test_a_key_that_compares_without_case_keeps_the_key_of_its_row(spark: SparkS
     assert prepared({"transform": {}})[1] == [("a", "second", 2)]
 
 
+def test_no_text_is_written_that_is_not_utf8(spark: SparkSession) -> None:
+    json_text = r'{"a": "<>(", "o": {"z": "<>"}, "m": {"k<>": "<>"}, "l": ["<>", "b"], "lone": "\ud800", "b": "/w==", "d": 1, "r": "x"}'
+    raw = json_text.encode().replace(b"<>", b"\xff").hex()
+    df = spark.sql(f"SELECT 7 AS id, CAST(unhex('{raw}') AS STRING) AS raw, CAST(unhex('ff') AS STRING) AS `p.x`, named_struct('t', CAST(unhex('ff') AS STRING)) AS s")
+    schema = "STRUCT<a:STRING,o:STRING,m:MAP<STRING,STRING>,l:ARRAY<STRING>,lone:STRING,b:BINARY,d:STRING,r:STRING,x:STRING>"
+    columns = {"p.a": {}, "p.o": {}, "p.m": {}, "p.lone": {}, "p.d": {"cast": "string"}, "p.b": {"cast": "string"}, "p.x": {}, "s.t": {}, "p.r": {"alias": "r"}, "tag": {}, "first": {}}
+    arrays = [{"path": "p.l", "alias": "tag", "mode": "explode"}, {"path": "p.l", "alias": "first", "mode": "first"}]
+    shape = {"parse_json": [{"column": "raw", "alias": "p", "schema": schema}], "arrays": arrays, "columns": columns}
+    out = run(spark, df, {"transform": {"shape": shape, "derive": {"R": "CAST(unhex('ff') AS STRING)"}}}).output_df
+    texts = [f.name for f in out.schema.fields if f.dataType.typeName() == "string" and f.name != "__run_id"]
+    assert texts == ["p_a", "p_o", "p_lone", "p_d", "p_b", "p_x", "s_t", "R", "tag", "first"]
+    found = out.selectExpr(*(f"hex(`{name}`)" for name in texts), "hex(map_values(p_m)[0])").collect()
+    replaced = "EFBFBD"
+    for row, tag in zip(found, (replaced, "62"), strict=True):
+        assert list(row) == [replaced + "28", "7B227A223A22EFBFBD227D", "3F", "31", replaced, replaced, replaced, replaced, tag, replaced, replaced]
+
+
 @pytest.mark.parametrize("expression", ["to_number(b, '999')", "parse_json(b)", "from_csv(b, 'a INT', map('mode', 'FAILFAST'))"])
 def test_a_value_that_breaks_an_expression_is_the_datas_fault_and_not_shown(spark: SparkSession, expression: str, caplog: pytest.LogCaptureFixture) -> None:
     result = run(spark, frame(spark, "a int, b string", [[1, "SECRETVALUE"]]), {"transform": {"derive": {"z": expression}}})
