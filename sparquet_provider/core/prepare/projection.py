@@ -122,13 +122,13 @@ def project(
 
 
 def texts_within(roots: Collection[str], columns: Mapping[str, Projected], df: DataFrame, run: Run) -> Iterator[str]:
-    """The names of projected columns that take a text, as it is, out of some top-level columns (in lower case)."""
+    """The names of projected columns that take a text, as it is, out of some top-level columns."""
     known = Columns.of(df)
     for path, column in columns.items():
         if column.expression is None:
             with suppress(SparquetError):  # project tells
                 source = find(known, path, run, "")
-                if source.is_text and _ROOT.findall(source.sql)[0].casefold() in roots:
+                if source.is_text and _ROOT.findall(source.sql)[0] in roots:
                     yield _name(path, column)
 
 

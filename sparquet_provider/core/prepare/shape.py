@@ -88,10 +88,12 @@ class Shape(Part):
 
     @property
     def _read_from_json(self) -> set[str]:
-        """The columns that hold what was read from JSON, in lower case. Its texts are UTF-8, whatever bytes the source has."""
-        found = {(entry.alias or entry.column).casefold() for entry in self.parse_json}
+        """The columns that surely hold what was read from JSON. Its texts are UTF-8, whatever bytes the source has."""
+        if self.flatten is not None:  # it removes columns, whose names others may take
+            return set()
+        found = {entry.alias or entry.column for entry in self.parse_json}
         for _ in self.arrays:
-            found |= {step.name.casefold() for step in self.arrays if step.path.split(".")[0].casefold() in found}
+            found |= {step.name for step in self.arrays if step.path.split(".")[0] in found}
         return found
 
     @property

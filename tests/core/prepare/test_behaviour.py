@@ -224,6 +224,16 @@ def test_no_text_is_written_that_is_not_utf8(spark: SparkSession) -> None:
         assert list(row) == [replaced + "28", "7B227A223A22EFBFBD227D", "3F", "31", replaced, replaced, replaced, replaced, tag, replaced, replaced]
 
 
+def test_a_name_that_flatten_frees_holds_no_json_any_more(spark: SparkSession) -> None:
+    df = spark.sql("SELECT '{\"a\": 1}' AS raw, array(CAST(unhex('ff') AS STRING)) AS texts")
+    shape = {
+        "parse_json": [{"column": "raw", "alias": "p", "schema": "STRUCT<a:STRING>"}], "flatten": {"enabled": True},
+        "arrays": [{"path": "texts", "alias": "p", "mode": "explode"}], "columns": {"p": {}, "p_a": {}},
+    }
+    out = run(spark, df, {"transform": {"shape": shape}}).output_df
+    assert [tuple(r) for r in out.selectExpr("hex(p)", "p_a").collect()] == [("EFBFBD", "1")]
+
+
 @pytest.mark.parametrize("expression", ["to_number(b, '999')", "parse_json(b)", "from_csv(b, 'a INT', map('mode', 'FAILFAST'))"])
 def test_a_value_that_breaks_an_expression_is_the_datas_fault_and_not_shown(spark: SparkSession, expression: str, caplog: pytest.LogCaptureFixture) -> None:
     result = run(spark, frame(spark, "a int, b string", [[1, "SECRETVALUE"]]), {"transform": {"derive": {"z": expression}}})
