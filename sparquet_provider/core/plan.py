@@ -10,6 +10,7 @@ from .document import Check, Output, Pipeline, Rule, Source, Step, Validations, 
 from .errors import pointer
 from .packages import packages_of
 from .quality.engine import OBSERVABLE, code_of, placed
+from .quality.keys import DENSE_ROWS
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def _explain_validations(validations: Validations, decided: Plan) -> Iterator[st
 
 #: Where rules are measured, in words.
 _PLACES = {
-    "keys": "in the pass over the keys, exact counts",
+    "keys": f"in the pass over the keys (from {DENSE_ROWS:,} rows on, whole numbers that lie close together have one of their own)",
     "query": "by a query of its own",
     "source": "with another source",
     "schema": "by the schema alone, no job",

@@ -270,7 +270,7 @@ class _Execution:
         self.result.validation_results, self.result.score = results, quality.score(results)
         for found in results:
             log.log(logging.INFO if found.severity == "pass" else logging.WARNING, "rule %s", found)
-        log.info("measured %d rules (%.1f s)", len(results), time.monotonic() - started)
+        log.info("rules measured: %d (%.1f s)", len(results), time.monotonic() - started)
         if validations.report is not None:
             self.at = "/validations/report"
             frame = report_frame(self.engine.spark, self.result, self.ctx.ingestion_ts)
