@@ -136,7 +136,9 @@ class Cola:
 
     def _context(self, df: DataFrame, as_of: str | None = None) -> Run:
         spark = df.sparkSession
-        return Run(spark, Engine(spark), dt.datetime.now(dt.timezone.utc), self._read, _no_steps, as_of=as_of, connections=Connections(self._connections))
+        engine = Engine(spark)
+        engine.hide_refusals()
+        return Run(spark, engine, dt.datetime.now(dt.timezone.utc), self._read, _no_steps, as_of=as_of, connections=Connections(self._connections))
 
     def _read(self, source: Source, run: Run) -> DataFrame:
         df: DataFrame = self.registry.lookup("reader", source.format).read(source, run)

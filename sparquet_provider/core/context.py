@@ -38,7 +38,7 @@ class Run:
 
     ``at`` is the place of the part that is running, so that faults and warnings carry it. ``variables`` are the
     collected runtime values. ``literals`` are the columns that the run adds to its input. ``deferred`` holds
-    questions that can be answered only after an action: each is called once at the end and may warn. ``following``
+    questions that can be answered only after an action: each is called once at the end, with the success of the run, and may warn. ``following``
     are the steps after this one in its chain. ``origins`` says, by lower-case name, from where a join brought the two
     columns of one name. ``uncounted`` is the reason why no figures may be taken here (a throwaway copy, a join's side).
     ``name`` and ``run_id`` tell this run from others in a history. ``as_of`` is the clock of freshness, the start of the
@@ -55,7 +55,7 @@ class Run:
     literals: Mapping[str, Any] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
-    deferred: list[Callable[[], None]] = field(default_factory=list)
+    deferred: list[Callable[[bool], None]] = field(default_factory=list)
     following: tuple[Following, ...] = ()
     origins: dict[str, str] = field(default_factory=dict)
     uncounted: str = ""

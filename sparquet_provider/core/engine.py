@@ -24,6 +24,8 @@ WAIT_SECONDS = 10.0
 #: The nodes of a plan that somebody asks for: writes, scans, and exchanges (a sort samples what it reads).
 _SCANS = ("Scan", "BatchScan", "LocalTableScan")
 _ASKED_FOR = ("Execute ", "Exchange", *_SCANS)
+#: The logger of what goes wrong in listeners of queries.
+_LISTENERS = "org.apache.spark.sql.util.ExecutionListenerBus"
 #: A node of a plan that reads columns or works on one row at a time.
 _ROW_BY_ROW = re.compile(r"[ :+*-]*(\(\d+\) )?(FileScan (parquet|orc)|ColumnarToRow|Range|Project|Filter)\b")
 _METRIC = re.compile(r"SQLPlanMetric\(([^()]+(?:\([^()]*\)[^()]*)*),(\d+),\w+\)")
@@ -142,6 +144,22 @@ class Engine:
                 self.spark.conf.unset(key)
             else:
                 self.spark.conf.set(key, before)
+
+    def hide_refusals(self) -> None:
+        """Keep traces out of Spark's log for queries that Spark refuses: once a session has observed anything, its own listener fails at each of them.
+
+        The refusal itself is an error of the run, with its place. Failures of other listeners are still logged.
+        """
+        if self.connect:
+            return
+        log4j = self.spark._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+        with contextlib.suppress(Exception):  # the log of this Spark is kept by something else
+            loggers = log4j.LogManager.getContext(False).getConfiguration()
+            if loggers.getLoggerConfig(_LISTENERS).getName() != _LISTENERS:
+                log4j.core.config.Configurator.setLevel(_LISTENERS, log4j.Level.ERROR)
+                result = log4j.core.Filter.Result
+                refusals = log4j.core.filter.RegexFilter.createFilter("Listener Listener threw an exception", None, False, result.DENY, result.NEUTRAL)
+                loggers.getLoggerConfig(_LISTENERS).addFilter(refusals)
 
     # --- executed plans --------------------------------------------------------------------------------------
     def last_execution(self) -> int:

@@ -59,8 +59,10 @@ def tallied(df: DataFrame, tallies: Sequence[Tally], run: Run) -> DataFrame:
     observation = Observation()
     columns = [column for tally in tallies for column in tally.columns]
 
-    def ask() -> None:
+    def ask(success: bool) -> None:
         values = observed(observation, run.engine)
+        if not values and not success:  # the run ended before it read rows: that nothing was counted says nothing
+            return
         for tally in tallies:
             # An empty answer: Connect does not report what a checkpoint observed.
             tally.tell([int(values[column]) for column in tally.columns] if values else None)

@@ -21,7 +21,6 @@ from .faults import quiet_spark_errors, translate
 from .formats.base import Written
 from .formats.options import is_true
 from .formats.safety import refuse_overwriting_source
-from .losses import NOT_REPORTED
 from .parts import with_origins
 from .plan import Plan, describe_output, describe_source, explain, plan, sides_together
 from .prepare.control import warn_of_replaced, with_instant
@@ -93,6 +92,7 @@ class _Execution:
     # --- the sequence ------------------------------------------------------------------------------------------
     def run(self) -> PipelineResult:
         started, result = time.monotonic(), self.result
+        self.engine.hide_refusals()
         before = self.engine.last_execution()
         for line in explain(self.document, self.ctx.connections):
             log.info("plan: %s", line)
@@ -106,14 +106,12 @@ class _Execution:
         except Exception as error:  # noqa: BLE001 - every fault becomes a part of the result
             self._failed(translate(error, self.at))
         for question in self.ctx.deferred:
-            question()
+            question(result.success)
         self._count(before)
         for frame in self.kept:
             frame.unpersist()
         result.variables, result.warnings = self.ctx.variables, self.ctx.warnings
         result.watermark = dict(self.ctx.mark) if result.success else {}
-        if not result.success:  # a run that ended early read no rows: that nothing was counted says nothing
-            result.warnings = [w for w in result.warnings if w.facts.get("reason") != NOT_REPORTED and w.code != "WATERMARK_KEPT"]
         result.engine = {"name": self.engine.name, "spark": self.engine.spark.version}
         result.seconds = round(time.monotonic() - started, 3)
         log.info(

@@ -92,7 +92,11 @@ def log_in(block: Source | Output, run: Run) -> None:
                 raise run.fault("INVALID_COMBINATION", "/connection", reason=reason, remedy="Name one connection for all blocks of one bucket.")
             if before is None:
                 run.spark.conf.set(key, value)
-                run.deferred.append(partial(run.spark.conf.unset, key))
+                run.deferred.append(partial(_unset, run, key))
+
+
+def _unset(run: Run, key: str, _success: bool) -> None:
+    run.spark.conf.unset(key)
 
 
 def snowflake_login(connection: Connection) -> dict[str, str]:

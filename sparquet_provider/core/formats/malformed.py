@@ -59,7 +59,7 @@ def observe(df: DataFrame, source: Source, run: Run) -> DataFrame:
     other = next(name for name in df.columns if name != MALFORMED)
     seen = df.observe(observation, F.count(MALFORMED).alias("malformed"), F.count(F.col(quoted(other))).alias("other"))
 
-    def warn() -> None:
+    def warn(_success: bool) -> None:
         values = observed(observation, run.engine)
         if values and values["malformed"]:
             run.warn("ROWS_MALFORMED", count=values["malformed"], found=", ".join(source.paths))

@@ -45,11 +45,11 @@ def only_later(names: tuple[str, ...], df: DataFrame, run: Run) -> DataFrame:
         return df
     observation = Observation()
 
-    def ask() -> None:
+    def ask(success: bool) -> None:
         values = observed(observation, run.engine)
         if values:
             _keep(columns, values, run)
-        else:  # measured now, it could pass over rows that came after the write
+        elif success:  # measured now, it could pass over rows that came after the write
             run.warn("WATERMARK_KEPT", reason="no action of this run read the rows")
 
     run.deferred.append(ask)

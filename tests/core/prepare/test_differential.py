@@ -240,7 +240,7 @@ def _differences(spark: SparkSession, examples: list[Example]) -> list[str]:
         if run is None:
             continue
         for ask in run.deferred:
-            ask()
+            ask(True)
         here, there = Counter(map(_canonical, example.expected.rows)), Counter(found.get(number, []))
         lost = {w.at: w.facts["count"] for w in run.warnings if w.code in ("JSON_NOT_PARSED", "VALUES_LOST")}
         if here != there or lost != example.expected.lost:
