@@ -239,6 +239,7 @@ def test_the_next_try_waits_for_the_run_of_a_dead_worker_and_takes_its_result(st
 
 def test_a_result_that_a_dead_worker_did_not_read_counts(stage: Any, request_for: Any, dead_worker: Any) -> None:
     dead_worker("stays")
+    until(lambda: stage.runs, 60)
     (folder,) = (stage.base / stage.key).iterdir()
     drivers.LocalDrivers(stage.base / stage.key).end(folder.name)
     with stage.submission("ok") as run:
