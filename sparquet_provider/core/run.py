@@ -106,7 +106,11 @@ class _Execution:
         except Exception as error:  # noqa: BLE001 - every fault becomes a part of the result
             self._failed(translate(error, self.at))
         for question in self.ctx.deferred:
-            question(result.success)
+            try:
+                question(result.success)
+            except Exception as error:  # noqa: BLE001 - as above
+                if result.success:  # an earlier fault is the one to report
+                    self._failed(translate(error, self.at))
         self._count(before)
         for frame in self.kept:
             frame.unpersist()

@@ -32,7 +32,8 @@ _NUMBER = "__sparquet_row_number"
 #: Types whose equal values may be different ones.
 _BY_VALUE = ("float", "double", "array", "struct")
 #: Types without an order of their own.
-_UNORDERED = ("map", "variant", "geometry", "geography")
+_UNORDERED = ("map", "variant", "interval", "geometry", "geography")
+_REMEDY = "Use columns whose values compare, or a field of it."
 
 
 @spec
@@ -131,10 +132,9 @@ class Deduplicate(Part):
         return df.withColumn(_NUMBER, F.row_number().over(window)).where(f"{_NUMBER} = 1").drop(_NUMBER)
 
     def _refuse_unordered(self, keys: list[Reference], run: Run) -> None:
-        remedy = "Use columns whose values compare, or a field of it."
         wrong = [(i, k) for i, k in enumerate(keys) if not _has_order(k.type)]
         if wrong:
-            facts = ((i, {"found": k.name, "type": k.type_name, "expected": "a type that compares", "remedy": remedy}) for i, k in wrong)
+            facts = ((i, {"found": k.name, "type": k.type_name, "expected": "a type that compares", "remedy": _REMEDY}) for i, k in wrong)
             raise SparquetError.of(Problem("COLUMN_TYPE", run.at + pointer("keys", i), f) for i, f in facts)
 
     def _items(self) -> Iterator[tuple[str, Order]]:
@@ -162,9 +162,12 @@ class Deduplicate(Part):
                 if place == at and order.column not in columns:
                     with part(run, at, df.columns):
                         value = F.expr(f"({order.column})")  # in brackets, so that no word after it becomes an alias
-                        run.engine.check_analysis(df.select(value))
+                        kind = df.select(value).schema[0].dataType
                 else:
-                    value = F.col(columns.find(order.column).sql)
+                    reference = columns.find(order.column)
+                    value, kind = F.col(reference.sql), reference.type
+                if not _has_order(kind):
+                    raise SparquetError("COLUMN_TYPE", found=order.column, type=kind.simpleString(), expected="a type that compares", remedy=_REMEDY)
                 found.append((order, value))
             except SparquetError as error:
                 problems += error.located(run.at + place).problems

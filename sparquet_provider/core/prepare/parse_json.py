@@ -149,5 +149,17 @@ def ddl_type(ddl: str, run: Run, at: str) -> DataType:
         raise run.fault("SCHEMA_INVALID", at, cause=error, found=ddl, reason=str(error).split("\n")[0][:200]) from error
     if kind.typeName() not in ("struct", "array", "map", "variant"):
         raise run.fault("SCHEMA_INVALID", at, found=ddl, reason="JSON is read as STRUCT<…>, ARRAY<…>, MAP<…> or VARIANT")
+    if reason := _why_no_json(kind):
+        raise run.fault("SCHEMA_INVALID", at, found=ddl, reason=reason)
     found: DataType = kind
     return found
+
+
+def _why_no_json(kind: Any) -> str:
+    """What no JSON text has, anywhere in a type; empty when there is no such thing."""
+    name = kind.typeName()
+    if name == "struct":
+        return next(filter(None, (_why_no_json(f.dataType) for f in kind.fields)), "") if kind.fields else "a STRUCT needs a field"
+    if name == "map":
+        return _why_no_json(kind.valueType) if kind.keyType.typeName() == "string" else "the keys of JSON objects are texts: MAP<STRING, …>"
+    return _why_no_json(kind.elementType) if name == "array" else ""

@@ -21,14 +21,23 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _WHOLE = ("byte", "short", "integer", "long")
+#: The values that a mark can hold, and above which others come: no NaN, nothing infinite, four digits of a year, no broken bytes.
+_USABLE = {
+    "float": "abs({0}) < double('infinity')",
+    "double": "abs({0}) < double('infinity')",
+    "date": "{0} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31'",
+    "timestamp": "{0} BETWEEN timestamp_micros(-62135596800000000) AND timestamp_micros(253402300799999999)",
+    "timestamp_ntz": "{0} BETWEEN TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
+    "string": "is_valid_utf8({0})",
+}
 
 
 def only_later(names: tuple[str, ...], df: DataFrame, run: Run) -> DataFrame:
     """The rows later than the previous mark; the new mark is put into ``run.mark`` when the run has ended.
 
     Several columns are compared one after the other, as a text is by its letters. Without a previous mark every row counts; with
-    one, a row whose first column is null is never later. The mark is measured in the run's own job where that reads every
-    row, otherwise by a job before it, so that no row can come in between unseen.
+    one, a row whose first column is null is never later; values that no mark can hold count as null. The mark is measured in
+    the run's own job where that reads every row, otherwise by a job before it, so that no row can come in between unseen.
     """
     from pyspark.sql import Observation
 
@@ -99,18 +108,27 @@ def _literal(column: Reference, value: Any, position: int, run: Run) -> Column |
     return F.lit(text).cast(column.type)
 
 
-def _value(column: Reference) -> Column:
-    """The column's value; NaN, above which nothing comes, counts as none."""
+def _usable(column: Reference) -> Column:
     from pyspark.sql import functions as F
 
-    value = F.col(column.sql)
-    return F.when(~F.isnan(value), value) if column.is_floating else value
+    return F.expr(_USABLE.get(column.type.typeName(), "true").format(column.sql))
+
+
+def _value(column: Reference) -> Column:
+    """The column's value, if a mark can hold it."""
+    from pyspark.sql import functions as F
+
+    return F.when(_usable(column), F.col(column.sql))
 
 
 def _later(columns: list[Reference], marks: list[Column | None]) -> Column:
     """True for a row after the mark; a null stands before every value."""
-    value, mark = _value(columns[0]), marks[0]
-    later, same = (value.isNotNull(), value.isNull()) if mark is None else (value > mark, value == mark)
+    from pyspark.sql import functions as F
+
+    value, mark = F.col(columns[0].sql), marks[0]
+    # As conditions of their own: sources take comparisons of a column, not those of a CASE.
+    later = _usable(columns[0]) & (value.isNotNull() if mark is None else value > mark)
+    same = _value(columns[0]).isNull() if mark is None else value == mark
     return later if len(columns) == 1 else later | (same & _later(columns[1:], marks[1:]))
 
 

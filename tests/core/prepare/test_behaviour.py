@@ -251,3 +251,40 @@ def test_a_text_that_is_too_long_for_its_column_is_not_shown(table_path: str, sp
 @pytest.fixture
 def table_path(tmp_path: Path) -> str:
     return str(tmp_path / "table")
+
+
+@pytest.mark.parametrize(
+    ("proper", "odd"),
+    [
+        ("DATE'2026-01-02'", "date_add(DATE'9999-12-31', 1)"),
+        ("TIMESTAMP'2026-01-02 03:04:05'", "make_timestamp(12026, 1, 1, 0, 0, 0)"),
+        ("TIMESTAMP_NTZ'2026-01-02 03:04:05'", "make_timestamp_ntz(12026, 1, 1, 0, 0, 0)"),
+        ("CAST(1.5 AS FLOAT)", "CAST('Infinity' AS FLOAT)"),
+        ("'b'", "CAST(X'FF' AS STRING)"),
+    ],
+)
+def test_values_that_no_mark_can_hold_are_read_once(spark: SparkSession, proper: str, odd: str) -> None:
+    given = spark.sql(f"SELECT * FROM VALUES (1, {proper}), (2, {odd}) AS t(n, at)")
+    keys = {"watermark_columns": ["at"], "transformations": [{"type": "select", "columns": ["n"]}]}  # Python cannot show the odd ones
+    first = run(spark, given, keys)
+    assert (first.status, first.rows_written, first.warnings) == ("success", 2, [])
+    again = run(spark, given, keys, watermark=first.watermark)
+    assert (again.status, again.rows_written, again.watermark) == ("success", 0, first.watermark)
+
+
+def test_an_interval_beside_the_key_breaks_ties_by_its_text(spark: SparkSession) -> None:
+    given = spark.sql("SELECT 1 AS k, make_interval(i) AS d, i AS n FROM VALUES (2), (1) AS t(i)")
+    result = run(spark, given, {"transform": {"deduplicate": {"keys": ["k"], "order_by": ["k"]}, "cast": {"d": "string"}}})
+    assert result.status == "success"
+    result = run(spark, given, {"transform": {"deduplicate": {"keys": ["k"], "order_by": ["k"]}}, "transformations": [{"type": "select", "columns": ["n"]}]})
+    assert [row[0] for row in written()[1]] == [1]
+
+
+def test_a_fault_after_the_last_action_is_a_result_too(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise OverflowError("as if a value had no place in Python")
+
+    monkeypatch.setattr("sparquet_provider.core.prepare.watermark._keep", broken)
+    result = run(spark, frame(spark, "n int", [[1]]), {"watermark_columns": ["n"]})
+    assert (result.status, result.watermark) == ("failed", {})
+    assert "OverflowError" in result.message
