@@ -85,12 +85,10 @@ def try_casts(df: DataFrame, casts: Iterable[tuple[str, str, str]], run: Run, ta
 
 def converted(df: DataFrame, casts: Sequence[Cast], run: Run) -> tuple[DataFrame, list[Tally]]:
     """The frame with the results, and the tally of the values that are lost, whose columns are there until :func:`tallied` drops them."""
-    from pyspark.errors import PySparkException
-
-    values = {cast.column: _value(cast) for cast in casts}
     try:
+        values = {cast.column: _value(cast) for cast in casts}
         out = run.engine.check_analysis(df.withColumns(values))
-    except PySparkException as error:
+    except Exception as error:  # some types are refused by the JVM before any query has them
         faults = [p for cast in casts for p in _fault(df, run, cast)]
         raise (SparquetError.of(faults) if faults else error) from error
     schema = out.schema
@@ -138,11 +136,9 @@ def _value(cast: Cast) -> Column:
 
 def _fault(df: DataFrame, run: Run, cast: Cast) -> Iterator[Problem]:
     """Why Spark refuses to convert this column, if it does."""
-    from pyspark.errors import PySparkException
-
     try:
         run.engine.check_analysis(df.select(_value(cast)))
-    except PySparkException as error:
+    except Exception as error:  # noqa: BLE001 - becomes the error of the cast
         condition = condition_of(error)
         if condition.startswith("DATATYPE_MISMATCH"):
             yield Problem("CAST_IMPOSSIBLE", run.at + cast.at, {"found": cast.source.name, "type": cast.source.type_name, "expected": cast.kind})

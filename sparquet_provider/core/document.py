@@ -462,7 +462,7 @@ class Document(Contract):
             if (shape := getattr(step, "shape", None)) is not None:
                 yield from shape.check_layer(self.layer, place + "/shape")
                 yield from shape.check_schemas(self.schemas, place + "/shape")
-            yield from check_derived(getattr(step, "derive", {}), self.layer, place + "/derive")
+            yield from check_derived(getattr(step, "derive", {}), self.layer, place + "/derive", (shape,))
 
     @property
     def has_instant(self) -> bool:

@@ -96,7 +96,8 @@ class Contract(Selection):
             if shape is not None:
                 yield from shape.check_layer(self.layer, at + place)
                 yield from shape.check_schemas(self.schemas, at + place)
-        yield from check_derived(self.transform.derive if self.transform else {}, self.layer, at + "/transform/derive")
+        if self.transform is not None:
+            yield from check_derived(self.transform.derive, self.layer, at + "/transform/derive", (self.shape, self.transform.shape))
         for name, ddl in self.schemas.items():
             yield from check_ddl(ddl, at + pointer("schemas", name))
         yield from same_names([(at + pointer("watermark_columns", i), n) for i, n in enumerate(self.watermark_columns)])

@@ -8,6 +8,7 @@ from ..columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
     from ..context import Run
 
@@ -30,12 +31,17 @@ def finalise(df: DataFrame, run: Run) -> DataFrame:
 
     warn_of_replaced(RUN_ID, df, run)
     values = [
-        f"make_valid_utf8({name}) AS {name}" if field.dataType.typeName() == "string" and field.name not in run.valid_texts else name
+        quoted(field.name) if field.name in run.valid_texts else f"{_cleaned(quoted(field.name), field.dataType)} AS {quoted(field.name)}"
         for field in df.schema.fields
         if field.name.casefold() not in (INSTANT, RUN_ID)
-        for name in [quoted(field.name)]
     ]
     return df.selectExpr(*values).withColumns({INSTANT: F.lit(run.ingestion_ts), RUN_ID: F.lit(run.run_id)})
+
+
+def _cleaned(column: str, kind: DataType) -> str:
+    if kind.typeName() in ("char", "varchar"):
+        return f"CAST(make_valid_utf8({column}) AS {kind.simpleString()})"
+    return f"make_valid_utf8({column})" if kind.typeName() == "string" else column
 
 
 def warn_of_replaced(name: str, df: DataFrame, run: Run) -> None:

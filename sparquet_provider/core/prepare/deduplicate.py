@@ -100,7 +100,7 @@ class Deduplicate(Part):
         ordered = self._orders(df, run)
         directions = {order.direction for order, _ in ordered}
         natural = len(directions) == 1 and all(order.is_natural for order, _ in ordered)
-        if natural and all(_has_order(field.dataType) for field in df.schema.fields):
+        if natural and all(_tells_apart(field.dataType) for field in df.schema.fields):
             constants = run.engine.constants(df, {"ingestion_ts", INSTANT, *run.literals} & set(df.columns))
             return self._greatest(df, keys, ordered, "max" if directions == {"desc"} else "min", constants)
         return self._numbered(df, keys, ordered)
@@ -160,9 +160,11 @@ class Deduplicate(Part):
             place = at + ("/column" if isinstance(self.order_by[int(at.split("/")[2])], Order) else "")
             try:
                 if place == at and order.column not in columns:
+                    value = F.expr(f"({order.column})")  # in brackets, so that no word after it becomes an alias
                     with part(run, at, df.columns):
-                        value = F.expr(f"({order.column})")  # in brackets, so that no word after it becomes an alias
                         kind = df.select(value).schema[0].dataType
+                        if _has_order(kind):
+                            run.engine.check_analysis(df.agg(F.max(value)))  # neither chance nor an aggregate has a place here
                 else:
                     reference = columns.find(order.column)
                     value, kind = F.col(reference.sql), reference.type
@@ -185,16 +187,24 @@ def _ties(df: DataFrame, used: list[Reference]) -> Iterator[Column]:
     from pyspark.sql import functions as F
 
     # What the run adds itself is the same in every row.
-    left_out = {reference.name for reference in used} | set(CONTROL)
+    left_out = {reference.name for reference in used if _tells_apart(reference.type)} | set(CONTROL)
     for field in df.schema.fields:
         if field.name in left_out:
             continue
         column = F.col(quoted(field.name))
-        yield (column if _has_order(field.dataType) else F.to_json(F.struct(column))).asc()
+        if _tells_apart(field.dataType):
+            yield column.asc()
+        else:  # each text shows what the other one leaves out: bytes and fractions of seconds, and what is null
+            yield from (text.cast("binary").asc() for text in (column.cast("string"), F.to_json(F.struct(column))))
 
 
 def _by_value(kind: Any) -> bool:
     return kind.typeName() in _BY_VALUE or "collate" in kind.simpleString()
+
+
+def _tells_apart(kind: Any) -> bool:
+    """True when values that differ are not equal in an order."""
+    return _has_order(kind) and "collate" not in kind.simpleString()
 
 
 def _has_order(kind: Any) -> bool:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: The field that Spark's parser fills for a text that it could not read.
 _CORRUPT = "__sparquet_corrupt"
-#: The column of what was read, and its field when that is no struct.
-_HELD, _VALUE = "__sparquet_json", "value"
+#: The column of what was read, its field when that is no struct, and the one after it, which a text with too many brackets cuts off.
+_HELD, _VALUE, _END = "__sparquet_json", "value", "end"
 
 
 @spec
@@ -77,7 +77,7 @@ class ParseJson(Part):
 
 def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, number: int) -> tuple[DataFrame, Tally | None]:
     from pyspark.sql import functions as F
-    from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+    from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
     text = F.expr(source.sql)
     if kind.typeName() == "variant":
@@ -87,17 +87,17 @@ def _parsed(df: DataFrame, source: Reference, name: str, kind: Any, run: Run, nu
         # Only a struct has a field that tells what could not be read: arrays and maps are read as the one item of its only field,
         # a list, so that a second value after the first is seen.
         struct = kind.typeName() == "struct"
-        fields = kind.fields if struct else [StructField(_VALUE, ArrayType(kind))]
+        fields = kind.fields if struct else [StructField(_VALUE, ArrayType(kind)), StructField(_END, BooleanType())]
         watched = StructType([*fields, StructField(_CORRUPT, StringType())])
-        whole = text if struct else F.concat(F.lit(f'{{"{_VALUE}":['), _in_brackets(text, kind), F.lit("]}"))
+        whole = text if struct else F.concat(F.lit(f'{{"{_VALUE}":['), _in_brackets(text, kind), F.lit(f'],"{_END}":true}}'))
         out = df.withColumn(_HELD, F.from_json(whole, watched, {"columnNameOfCorruptRecord": _CORRUPT}))
         bad = f"({_HELD} IS NULL OR {_HELD}.{_CORRUPT} IS NOT NULL)"
         if struct:
             result = F.expr(_HELD).dropFields(_CORRUPT)
         else:
             items = f"{_HELD}.{_VALUE}"
-            bad = f"({bad} OR coalesce(size({items}), 0) <> 1)"
-            result = F.expr(f"CASE WHEN size({items}) = 1 THEN {items}[0] END")
+            bad = f"({bad} OR coalesce(size({items}), 0) <> 1 OR {_HELD}.{_END} IS NULL)"
+            result = F.expr(f"CASE WHEN size({items}) = 1 AND {_HELD}.{_END} THEN {items}[0] END")
     if reason := why_not_counted(df, run):
         run.warn("VALUES_LOST_UNKNOWN", "/column", found=source.name, reason=reason)
         return out.withColumn(name, result).drop(_HELD), None
@@ -146,7 +146,8 @@ def ddl_type(ddl: str, run: Run, at: str) -> DataType:
     try:
         kind: Any = DataType.fromDDL(ddl)
     except (PySparkException, ValueError) as error:
-        raise run.fault("SCHEMA_INVALID", at, cause=error, found=ddl, reason=str(error).split("\n")[0][:200]) from error
+        reason = next((line for line in str(error).splitlines() if line.strip()), "")
+        raise run.fault("SCHEMA_INVALID", at, cause=error, found=ddl, reason=reason[:200]) from error
     if kind.typeName() not in ("struct", "array", "map", "variant"):
         raise run.fault("SCHEMA_INVALID", at, found=ddl, reason="JSON is read as STRUCT<…>, ARRAY<…>, MAP<…> or VARIANT")
     if reason := _why_no_json(kind):
@@ -158,6 +159,8 @@ def ddl_type(ddl: str, run: Run, at: str) -> DataType:
 def _why_no_json(kind: Any) -> str:
     """What no JSON text has, anywhere in a type; empty when there is no such thing."""
     name = kind.typeName()
+    if name in ("char", "varchar"):
+        return "texts of JSON are STRING"
     if name == "struct":
         return next(filter(None, (_why_no_json(f.dataType) for f in kind.fields)), "") if kind.fields else "a STRUCT needs a field"
     if name == "map":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -28,6 +29,17 @@ _CATALOGUE = {
     "annotations": "annotations",
     "operations": "operations",
 }
+
+
+#: Functions that make several rows of one, and what is no call of any: texts and comments.
+_GENERATORS = re.compile(r"\b(explode|explode_outer|posexplode|posexplode_outer|inline|inline_outer|stack|json_tuple)`?\s*\(", re.IGNORECASE)
+_NO_CALLS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def generator_in(expression: str) -> str:
+    """The function in an SQL expression that makes several rows of one; empty when there is none."""
+    found = _GENERATORS.search(_NO_CALLS.sub(" ", expression))
+    return found[1].lower() if found else ""
 
 
 @dataclass(frozen=True)

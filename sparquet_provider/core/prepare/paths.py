@@ -12,8 +12,8 @@ from ..errors import Problem, SparquetError, nearest
 if TYPE_CHECKING:
     from ..context import Run
 
-_INDEXED = re.compile(r"[^\[\]]+(?:\[\d+\](?:\.[^\[\]]+)?)*")
-_TOKEN = re.compile(r"\[(\d+)\]|\.?([^.\[\]]+)")
+_INDEXED = re.compile(r"[^\[\]]+(?:\[[0-9]{1,9}\](?:\.[^\[\]]+)?)*")
+_TOKEN = re.compile(r"\[([0-9]+)\]|\.?([^.\[\]]+)")
 
 
 def check_path(path: str, at: str, *, indices: bool = False) -> Iterator[Problem]:

@@ -128,7 +128,7 @@ def texts_within(roots: Collection[str], columns: Mapping[str, Projected], df: D
         if column.expression is None:
             with suppress(SparquetError):  # project tells
                 source = find(known, path, run, "")
-                if source.is_text and _ROOT.findall(source.sql)[0] in roots:
+                if source.is_text and _ROOT.findall(source.sql)[0].replace("``", "`") in roots:
                     yield _name(path, column)
 
 
@@ -142,5 +142,5 @@ def _value(df: DataFrame, path: str, column: Projected, run: Run) -> Column:
     at = pointer(path, "expression")
     with part(run, at, df.columns):
         value = F.expr(column.expression).alias(name)
-        run.engine.check_analysis(df.select(value))
+        run.engine.check_analysis(df.select("*", value))  # beside the columns, where an aggregate has no place
         return value

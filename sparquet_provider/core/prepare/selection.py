@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +10,13 @@ from ..columns import Columns, quoted
 from ..errors import Problem, SparquetError, pointer
 from ..parts import located, part
 from ..spec import Field, spec
-from .part import CONTROL, Operation, Part, reserved, same_names
+from .part import CONTROL, Operation, Part, generator_in, reserved, same_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ..context import Run
+    from .shape import Shape
 
 
 @spec
@@ -109,15 +109,13 @@ class Selection(Part):
         return df.withColumns(made)
 
 
-#: Functions that make several rows of one.
-_GENERATORS = re.compile(r"\b(?:explode|explode_outer|posexplode|posexplode_outer|inline|inline_outer|stack|json_tuple)\s*\(", re.IGNORECASE)
-
-
-def check_derived(columns: Mapping[str, str], layer: str | None, at: str) -> Iterator[Problem]:
-    """Bronze keeps the records of the source: no expression may multiply them."""
-    for name, expression in columns.items() if layer == "bronze" else ():
-        if found := _GENERATORS.search(expression):
-            yield Problem("BRONZE_CARDINALITY", at + pointer(name), {"found": found.group().rstrip("( ").lower()})
+def check_derived(columns: Mapping[str, str], layer: str | None, at: str, shapes: Iterable[Shape | None] = ()) -> Iterator[Problem]:
+    """Bronze keeps the records of the source: no expression may multiply them, unless one of the shapes beside allows it."""
+    if layer != "bronze" or any(shape.allow_cardinality_change_on_bronze for shape in shapes if shape is not None):
+        return
+    for name, expression in columns.items():
+        if found := generator_in(expression):
+            yield Problem("BRONZE_CARDINALITY", at + pointer(name), {"found": found})
 
 
 def derive(columns: Mapping[str, str], df: DataFrame, run: Run) -> DataFrame:

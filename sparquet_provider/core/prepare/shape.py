@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from ..errors import Problem, nearest, pointer
+from ..errors import Problem, SparquetError, nearest, pointer
 from ..losses import Tally, tallied
 from ..spec import Field, spec
 from .arrays import ArrayStep, apply_arrays, check_arrays
 from .flatten import Flatten
 from .parse_json import ParseJson
-from .part import Part, same_names
+from .part import Part, generator_in, same_names
 from .projection import Projected, cast_early, check_projection, project, texts_within
 from .zip_arrays import ZipArrays
 
@@ -55,6 +55,9 @@ class Shape(Part):
         for i, step in enumerate(self.arrays):
             if step.explodes:
                 yield Problem("BRONZE_CARDINALITY", at + pointer("arrays", i, "mode"), {"found": step.mode})
+        for path, column in (self.columns or {}).items():
+            if found := generator_in(column.expression or ""):
+                yield Problem("BRONZE_CARDINALITY", at + pointer("columns", path, "expression"), {"found": found})
 
     def check_schemas(self, schemas: Mapping[str, str], at: str) -> Iterator[Problem]:
         """References to schemas that the document does not have."""
@@ -65,10 +68,7 @@ class Shape(Part):
 
     def apply(self, df: DataFrame, run: Run) -> DataFrame:
         """The flat frame."""
-        tallies: list[Tally] = []
-        for i, entry in enumerate(self.parse_json):
-            df, tally = entry.apply(df, run.placed(run.at + pointer("parse_json", i)), run.schemas, i)
-            tallies += [tally] if tally else []
+        df, tallies = self._parsed(df, run)
         if not self._keeps_records:
             df, tallies = tallied(df, tallies, run), []
         if self.flatten is not None:
@@ -83,8 +83,25 @@ class Shape(Part):
         df = apply_arrays(self.arrays, df, run.placed(run.at + "/arrays"), once)
         if not columns:
             return df
-        run.valid_texts.update(texts_within(self._read_from_json, columns, df, run.placed(run.at + "/columns")))
+        if not any("." in name for name in df.columns):  # a path may then mean such a column, whatever its first part is
+            run.valid_texts.update(texts_within(self._read_from_json, columns, df, run.placed(run.at + "/columns")))
         return project(columns, df, run.placed(run.at + "/columns"), tallies, early)
+
+    def _parsed(self, df: DataFrame, run: Run) -> tuple[DataFrame, list[Tally]]:
+        """The frame after every entry of parse_json; the faults of all of them at once, but not of those that need what another one makes."""
+        tallies: list[Tally] = []
+        problems: list[Problem] = []
+        failed: set[str] = set()
+        for i, entry in enumerate(self.parse_json):
+            try:
+                df, tally = entry.apply(df, run.placed(run.at + pointer("parse_json", i)), run.schemas, i)
+                tallies += [tally] if tally else []
+            except SparquetError as error:
+                problems += error.problems if entry.column.split(".")[0] not in failed else []
+                failed.add(entry.alias or entry.column)
+        if problems:
+            raise SparquetError.of(problems)
+        return df, tallies
 
     @property
     def _read_from_json(self) -> set[str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..context import Run
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-_WHOLE = ("byte", "short", "integer", "long")
+#: Whole numbers and their bits.
+_WHOLE = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 #: The values that a mark can hold, and above which others come: no NaN, nothing infinite, four digits of a year, no broken bytes.
 _USABLE = {
     "float": "abs({0}) < double('infinity')",
@@ -97,8 +98,9 @@ def _literal(column: Reference, value: Any, position: int, run: Run) -> Column |
     try:
         if column.family == "time":
             instant(text)
-        elif column.type.typeName() in _WHOLE:
-            int(text)
+        elif bits := _WHOLE.get(column.type.typeName()):
+            if not -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):
+                raise ValueError
         elif column.is_numeric and not Decimal(text).is_finite():
             raise ValueError
         if value is None:

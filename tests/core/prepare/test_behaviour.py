@@ -207,12 +207,13 @@ def test_a_key_that_compares_without_case_keeps_the_key_of_its_row(spark: SparkS
     assert prepared({"transform": {}})[1] == [("a", "second", 2)]
 
 
-def test_no_text_is_written_that_is_not_utf8(spark: SparkSession) -> None:
+@pytest.mark.parametrize("name", ["p.x", "q"])  # the first might be a path into the JSON, so all texts are cleaned
+def test_no_text_is_written_that_is_not_utf8(spark: SparkSession, name: str) -> None:
     json_text = r'{"a": "<>(", "o": {"z": "<>"}, "m": {"k<>": "<>"}, "l": ["<>", "b"], "lone": "\ud800", "b": "/w==", "d": 1, "r": "x"}'
     raw = json_text.encode().replace(b"<>", b"\xff").hex()
-    df = spark.sql(f"SELECT 7 AS id, CAST(unhex('{raw}') AS STRING) AS raw, CAST(unhex('ff') AS STRING) AS `p.x`, named_struct('t', CAST(unhex('ff') AS STRING)) AS s")
+    df = spark.sql(f"SELECT 7 AS id, CAST(unhex('{raw}') AS STRING) AS raw, CAST(unhex('ff') AS STRING) AS `{name}`, named_struct('t', CAST(unhex('ff') AS STRING)) AS s")
     schema = "STRUCT<a:STRING,o:STRING,m:MAP<STRING,STRING>,l:ARRAY<STRING>,lone:STRING,b:BINARY,d:STRING,r:STRING,x:STRING>"
-    columns = {"p.a": {}, "p.o": {}, "p.m": {}, "p.lone": {}, "p.d": {"cast": "string"}, "p.b": {"cast": "string"}, "p.x": {}, "s.t": {}, "p.r": {"alias": "r"}, "tag": {}, "first": {}}
+    columns = {"p.a": {}, "p.o": {}, "p.m": {}, "p.lone": {}, "p.d": {"cast": "string"}, "p.b": {"cast": "string"}, name: {"alias": "p_x"}, "s.t": {}, "p.r": {"alias": "r"}, "tag": {}, "first": {}}
     arrays = [{"path": "p.l", "alias": "tag", "mode": "explode"}, {"path": "p.l", "alias": "first", "mode": "first"}]
     shape = {"parse_json": [{"column": "raw", "alias": "p", "schema": schema}], "arrays": arrays, "columns": columns}
     out = run(spark, df, {"transform": {"shape": shape, "derive": {"R": "CAST(unhex('ff') AS STRING)"}}}).output_df
@@ -288,3 +289,52 @@ def test_a_fault_after_the_last_action_is_a_result_too(spark: SparkSession, monk
     result = run(spark, frame(spark, "n int", [[1]]), {"watermark_columns": ["n"]})
     assert (result.status, result.watermark) == ("failed", {})
     assert "OverflowError" in result.message
+@pytest.mark.parametrize(
+    "differs",
+    [
+        "map('a', timestamp_micros(1000000 + id))", "map(CAST(CAST(id AS STRING) AS BINARY), 1)", "map('a', CAST(IF(id % 2 = 0, X'FF', X'FE') AS STRING))",
+        "map(1, parse_json(CAST(id AS STRING)))", "map('a', IF(id % 2 = 0, NULL, 'null'))", "parse_json(CAST(id AS STRING))",
+        "IF(id % 2 = 0, 'a', 'A') COLLATE UTF8_LCASE", "array(IF(id % 2 = 0, 'a', 'A') COLLATE UTF8_LCASE)",
+    ],
+)
+def test_rows_that_differ_in_what_an_order_does_not_see_do_not_survive_by_chance(spark: SparkSession, differs: str) -> None:
+    rows = spark.range(20).selectExpr("1 AS k", "1 AS o", f"{differs} AS m", "id AS z")
+    found = set()
+    for parts in (1, 2, 5):
+        for ascending in (True, False):
+            given = rows.repartition(parts, "z").sortWithinPartitions("z", ascending=ascending).drop("z")
+            keys = {"transform": {"deduplicate": {"keys": ["k"], "order_by": ["o"]}}}
+            shown = "hex(CAST(CAST(m AS STRING) AS BINARY))" + (", m['a'] IS NULL" if "NULL" in differs else "")
+            steps = [{"type": "with_column", "name": "shown", "expression": f"concat({shown})"}, {"type": "select", "columns": ["shown"]}]
+            run(spark, given, {**keys, "transformations": steps})
+            found.add(str(written()[1][0][0]))
+    assert len(found) == 1
+
+
+BROKEN = "CAST(X'FF41' AS STRING)"
+
+
+@pytest.mark.parametrize(
+    ("made_of", "alias", "keys"),
+    [
+        (f"array({BROKEN}) AS `payload.events`", "payload", {"shape": {"arrays": [{"path": "payload.events", "mode": "explode", "alias": "t"}], "columns": {"t": {}}}}),
+        (f"array({BROKEN}) AS x", "payload", {"shape": {"zip_arrays": [{"alias": "payload.xs", "columns": {"x": "l", "x ": "r"}}],
+            "arrays": [{"path": "payload.xs", "mode": "explode", "alias": "e"}], "columns": {"e.l": {"alias": "t"}}}}),
+        (f"{BROKEN} AS `a``b`", "a``b", {"shape": {"columns": {"a`b": {"alias": "t"}}}}),
+    ],
+)
+def test_a_column_whose_name_looks_like_a_path_into_json_is_cleaned(spark: SparkSession, made_of: str, alias: str, keys: dict[str, Any]) -> None:
+    given = spark.sql(f"SELECT '{{\"x\": \"1\"}}' AS raw, {made_of}, array('y') AS `x `")
+    keys["shape"]["parse_json"] = [{"column": "raw", "alias": alias, "schema": "STRUCT<x:STRING>"}]
+    result = run(spark, given, {**keys, "transformations": [{"type": "with_column", "name": "bytes", "expression": "hex(t)"}, {"type": "select", "columns": ["bytes"]}]})
+    assert result.status == "success", result.message
+    assert [row[0] for row in written()[1]] == ["EFBFBD41"]
+
+
+def test_texts_of_a_given_length_are_cleaned_too(spark: SparkSession) -> None:
+    setting = "spark.sql.preserveCharVarcharTypeInfo"
+    with Engine(spark).setting(setting, "true"):
+        steps = [{"type": "with_column", "name": "bytes", "expression": "hex(CAST(t AS STRING))"}, {"type": "select", "columns": ["bytes"]}]
+        result = run(spark, spark.sql(f"SELECT {BROKEN} AS t"), {"transform": {"cast": {"t": "varchar(3)"}}, "transformations": steps})
+    assert result.status == "success", result.message
+    assert [row[0] for row in written()[1]] == ["EFBFBD41"]
