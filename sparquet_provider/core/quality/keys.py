@@ -63,8 +63,7 @@ def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, values: Mapping[M
         exact: the keys whose counts must be verified, whatever it takes.
     """
     rows = values.get(ROWS)
-    # Texts of a collation that differ may be equal: their hashes would differ.
-    found: dict[Metric, Any] = {m: grouped(df, m) for m in metrics if any("collate" in kind for kind in m.types)}
+    found: dict[Metric, Any] = {m: grouped(df, m) for m in metrics if any(map(_hashes_badly, m.types))}
     dense = [m for m in metrics if _is_dense(m, values)]
     if dense and (len(dense) == len(metrics) or (rows or 0) >= DENSE_ROWS and run.engine.rereads_cheaply(df)):
         found |= _in_counters(df, dense)
@@ -90,11 +89,19 @@ def measure_keys(df: DataFrame, metrics: list[Keys], run: Run, values: Mapping[M
 
 @dataclass(frozen=True)
 class _ByNumber:
-    """Counts by the numbers. ``repeats`` are the repeated numbers, ``whole`` how many of them belong to keys without a null; None when there are too many."""
+    """Counts by the numbers. ``repeats`` are the repeated numbers, with whether the keys have a null; None when there are too many.
+
+    ``whole`` is how many of them belong to keys without a null.
+    """
 
     counts: KeyCounts
-    repeats: list[int] | None = None
+    repeats: list[tuple[int, bool]] | None = None
     whole: int = 0
+
+
+def _hashes_badly(kind: str) -> bool:
+    """True where hashes do not stand for values: texts of a collation that differ may be equal, and the hash passes over what is null or empty inside."""
+    return "collate" in kind or kind.startswith(("struct", "array"))
 
 
 def _is_dense(metric: Keys, values: Mapping[Metric, Any]) -> bool:
@@ -158,7 +165,7 @@ def _in_buckets(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]], run: Ru
     for i, metric in enumerate(numbers):
         whole, partial = rows.get(2 * i, (0, 0, 0, [])), rows.get(2 * i + 1, (0, 0, 0, []))
         counts = KeyCounts(whole[0], whole[0] - whole[1], whole[1] + whole[2] + partial[1] + partial[2])
-        repeats = [*whole[3], *partial[3]]
+        repeats = [(number, bool(has_null)) for has_null, (*_, numbers) in enumerate((whole, partial)) for number in numbers]
         found[metric] = _ByNumber(counts, repeats if len(repeats) == whole[2] + partial[2] else None, whole[2])
     return found
 
@@ -181,11 +188,12 @@ def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, ru
     from pyspark.sql import functions as F
 
     rows = df.where(metric.filter) if metric.filter else df
-    keys = rows.where(_not_all_null(metric)).select(*_named(metric), F.expr(number).alias("h"))
+    some_null = " OR ".join(f"{c} IS NULL" for c in metric.columns)
+    keys = rows.where(_not_all_null(metric)).select(*_named(metric), F.expr(number).alias("h"), F.expr(some_null).alias("p"))
     # As JSON, since a frame made of Python rows would start Python workers.
-    listed = F.from_json(F.lit(json.dumps(by_number.repeats)), "array<bigint>")
-    repeated = run.spark.range(1).select(F.explode(listed).alias("h"))
-    true = _counts(keys.join(F.broadcast(repeated), "h", "left_semi").drop("h"))
+    listed = F.from_json(F.lit(json.dumps([{"h": h, "p": p} for h, p in by_number.repeats or ()])), "array<struct<h: bigint, p: boolean>>")
+    repeated = run.spark.range(1).select(F.inline(listed))
+    true = _counts(keys.join(F.broadcast(repeated), ["h", "p"], "left_semi").drop("h", "p"))
     return KeyCounts(by_number.counts.rows, by_number.counts.distinct - by_number.whole + true.distinct, true.repeated)
 
 

@@ -153,3 +153,27 @@ def test_an_empty_frame_has_no_keys(frame: Any) -> None:
     assert [(r.failed_count, r.metric_value) for r in results[:2]] == [(0, 0), (0, 0)]
     assert [r.metric_value for r in results[4:7]] == [0, 0.0, 0]
     assert KeyCounts(0, 0, 0).exact
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "(CAST(NULL AS STRUCT<x: INT>), struct(0 AS x)), (NULL, struct(0 AS x)), (struct(1 AS x), struct(CAST(NULL AS INT) AS x))",
+        "(CAST(NULL AS ARRAY<INT>), array(0)), (NULL, array(0)), (array(1), CAST(array() AS ARRAY<INT>))",
+        "(NULL, 'x'), (NULL, 'x'), ('p', 'q')",
+    ],
+)
+def test_a_key_with_the_hash_of_a_repeated_one_that_has_a_null_is_counted_once(spark, rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = keys._number
+    monkeypatch.setattr(keys, "_number", lambda metric: (f"pmod({honest(metric)[0]}, 1)", False))
+    frame = spark.sql(f"SELECT * FROM VALUES {rows} AS t(a, b)")
+    rules = [{"type": "unique", "columns": ["a", "b"]}, *({"type": t, "columns": ["a", "b"], "must_be": ">= 0"} for t in ("distinct_count", "duplicate_count"))]
+    assert [r.metric_value for r in Cola().run(frame, rules)] == [2, 1, 0]
+
+
+def test_hashes_of_nested_values_are_not_counted_for_them(spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The hash passes over nulls inside: each pair of neighbours has one.
+    frame = spark.range(100).selectExpr("struct(IF(id % 2 = 0, id div 2, NULL) AS x, IF(id % 2 = 1, id div 2, NULL) AS y) AS s")
+    monkeypatch.setattr(keys, "BUCKETED_ENTRIES", 1)
+    monkeypatch.setattr(keys, "ALWAYS_EXACT_ROWS", 1)
+    assert [r.metric_value for r in Cola().run(frame, [{"type": "distinct_count", "columns": ["s"], "must_be": "= 100"}])] == [100]
