@@ -136,9 +136,13 @@ def _value(cast: Cast) -> Column:
 
 def _fault(df: DataFrame, run: Run, cast: Cast) -> Iterator[Problem]:
     """Why Spark refuses to convert this column, if it does."""
+    from pyspark.errors import PySparkException
+
     try:
         run.engine.check_analysis(df.select(_value(cast)))
-    except Exception as error:  # noqa: BLE001 - becomes the error of the cast
+    except Exception as error:
+        if not isinstance(error, PySparkException) and not hasattr(error, "java_exception"):  # a lost connection says nothing of the type
+            raise
         condition = condition_of(error)
         if condition.startswith("DATATYPE_MISMATCH"):
             yield Problem("CAST_IMPOSSIBLE", run.at + cast.at, {"found": cast.source.name, "type": cast.source.type_name, "expected": cast.kind})

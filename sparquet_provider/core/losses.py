@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 #: Why losses are unknown when the run ended before its rows were read, or the engine does not tell.
 NOT_REPORTED = "no action reported them"
 
-_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+#: Whole numbers and their bits.
+BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 19, "boolean": 1}
 _FLOATING = ("float", "double")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
@@ -83,14 +84,14 @@ def can_lose(source: DataType, target: DataType) -> bool:
     if t in _TIMES:
         return s not in _TIMES
     if t in (*_FLOATING, "boolean"):
-        return s not in (*_FLOATING, *_BITS, "decimal", "boolean")
+        return s not in (*_FLOATING, *BITS, "decimal", "boolean")
     if s == "boolean":
-        return t not in (*_BITS, "decimal")
-    if s in _BITS and t in _BITS:
-        return _BITS[s] > _BITS[t]
+        return t not in (*BITS, "decimal")
+    if s in BITS and t in BITS:
+        return BITS[s] > BITS[t]
     if t == "decimal" and (s in _DIGITS or s == "decimal"):
         return _whole_digits(source) + _rounds(source, target) > _whole_digits(target)
-    if s == "decimal" and t in _BITS:
+    if s == "decimal" and t in BITS:
         return _whole_digits(source) >= _DIGITS[t]
     return not (s == "timestamp" and t == "long")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..columns import Reference
 from ..engine import observed
 from ..errors import Problem, SparquetError, pointer
-from ..losses import why_not_counted
+from ..losses import BITS, why_not_counted
 from ..parts import located
 from ..text import instant
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..context import Run
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-#: Whole numbers and their bits.
-_WHOLE = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 #: The values that a mark can hold, and above which others come: no NaN, nothing infinite, four digits of a year, no broken bytes.
 _USABLE = {
     "float": "abs({0}) < double('infinity')",
@@ -98,7 +96,7 @@ def _literal(column: Reference, value: Any, position: int, run: Run) -> Column |
     try:
         if column.family == "time":
             instant(text)
-        elif bits := _WHOLE.get(column.type.typeName()):
+        elif bits := BITS.get(column.type.typeName()):
             if not -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):
                 raise ValueError
         elif column.is_numeric and not Decimal(text).is_finite():
@@ -163,4 +161,4 @@ def _plain(column: Reference, value: Any) -> Any:
         return (_EPOCH + dt.timedelta(microseconds=int(value))).isoformat()
     if kind == "timestamp_ntz":
         return str(value).replace(" ", "T")
-    return int(value) if kind in _WHOLE else float(value) if column.is_floating else str(value)
+    return int(value) if kind in BITS else float(value) if column.is_floating else str(value)

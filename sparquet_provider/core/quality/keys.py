@@ -142,10 +142,9 @@ def _entries(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]]) -> DataFra
     """One row for each key of each row: ``t`` tells keys apart (odd: the key has a null), ``h`` is the number; keys of nulls alone are left out."""
     structs = []
     for i, (metric, (number, _)) in enumerate(numbers.items()):
-        some_null = " OR ".join(f"{c} IS NULL" for c in metric.columns)
         all_null = " AND ".join(f"{c} IS NULL" for c in metric.columns)
         left_out = f"({all_null})" + (f" OR NOT coalesce({metric.filter}\n, false)" if metric.filter else "")
-        structs.append(f"struct(CAST(IF({some_null}, {2 * i + 1}, {2 * i}) AS INT) AS t, IF({left_out}, NULL, {number}) AS h)")
+        structs.append(f"struct(CAST(IF({_some_null(metric)}, {2 * i + 1}, {2 * i}) AS INT) AS t, IF({left_out}, NULL, {number}) AS h)")
     return df.selectExpr(f"explode(array({', '.join(structs)})) AS e").select("e.*").where("h IS NOT NULL")
 
 
@@ -165,7 +164,7 @@ def _in_buckets(df: DataFrame, numbers: Mapping[Keys, tuple[str, bool]], run: Ru
     for i, metric in enumerate(numbers):
         whole, partial = rows.get(2 * i, (0, 0, 0, [])), rows.get(2 * i + 1, (0, 0, 0, []))
         counts = KeyCounts(whole[0], whole[0] - whole[1], whole[1] + whole[2] + partial[1] + partial[2])
-        repeats = [(number, bool(has_null)) for has_null, (*_, numbers) in enumerate((whole, partial)) for number in numbers]
+        repeats = [(number, bool(has_null)) for has_null, (*_, repeated) in enumerate((whole, partial)) for number in repeated]
         found[metric] = _ByNumber(counts, repeats if len(repeats) == whole[2] + partial[2] else None, whole[2])
     return found
 
@@ -188,8 +187,7 @@ def _verified(df: DataFrame, metric: Keys, number: str, by_number: _ByNumber, ru
     from pyspark.sql import functions as F
 
     rows = df.where(metric.filter) if metric.filter else df
-    some_null = " OR ".join(f"{c} IS NULL" for c in metric.columns)
-    keys = rows.where(_not_all_null(metric)).select(*_named(metric), F.expr(number).alias("h"), F.expr(some_null).alias("p"))
+    keys = rows.where(_not_all_null(metric)).select(*_named(metric), F.expr(number).alias("h"), F.expr(_some_null(metric)).alias("p"))
     # As JSON, since a frame made of Python rows would start Python workers.
     listed = F.from_json(F.lit(json.dumps([{"h": h, "p": p} for h, p in by_number.repeats or ()])), "array<struct<h: bigint, p: boolean>>")
     repeated = run.spark.range(1).select(F.inline(listed))
@@ -201,6 +199,10 @@ def grouped(df: DataFrame, metric: Keys) -> KeyCounts:
     """The counts of one key by grouping the keys themselves."""
     rows = df.where(metric.filter) if metric.filter else df
     return _counts(rows.where(_not_all_null(metric)).select(*_named(metric)))
+
+
+def _some_null(metric: Keys) -> str:
+    return " OR ".join(f"{c} IS NULL" for c in metric.columns)
 
 
 def _not_all_null(metric: Keys) -> str:

@@ -289,6 +289,8 @@ def test_a_fault_after_the_last_action_is_a_result_too(spark: SparkSession, monk
     result = run(spark, frame(spark, "n int", [[1]]), {"watermark_columns": ["n"]})
     assert (result.status, result.watermark) == ("failed", {})
     assert "OverflowError" in result.message
+
+
 @pytest.mark.parametrize(
     "differs",
     [
